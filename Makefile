@@ -1,0 +1,69 @@
+# Everything here sets itself up: a virtual environment of its own in .venv, filled from pyproject.toml.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint format types layers check bench clean
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+WORKERS ?= 2
+# Seconds that pip waits for an answer; slow mirrors need more than its own 15.
+export PIP_DEFAULT_TIMEOUT ?= 120
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+help:
+	@echo "make demo    see Pool work on a repository with bugs, against a simulated server"
+	@echo "make test    run the tests"
+	@echo "make check   lint, types, layers and tests"
+	@echo "make format  put the code in its standard form"
+	@echo "make bench   measure start-up"
+	@echo "make clean   remove what these commands made"
+
+setup:
+	@if [ ! -x $(BIN)/python ]; then \
+	  command -v $(PYTHON) >/dev/null || { \
+	    echo "$(PYTHON) is missing. On Debian or Ubuntu: apt-get install -y python3 python3-venv" >&2; exit 1; }; \
+	  $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	    echo "$$($(PYTHON) --version) is too old: Pool needs 3.11 or newer. Name one with: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; exit 1; }; \
+	  $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	    v=$$($(PYTHON) -c 'import sys; print("python%d.%d" % sys.version_info[:2])'); \
+	    echo "$(PYTHON) cannot make virtual environments. On Debian or Ubuntu: apt-get install -y $$v-venv" >&2; exit 1; }; \
+	  rm -rf $(VENV) && $(PYTHON) -m venv $(VENV); \
+	fi
+	@if [ ! -e $(VENV)/.installed ] || [ pyproject.toml -nt $(VENV)/.installed ]; then \
+	  echo "Installing Pool and its tools into $(VENV) ..."; \
+	  $(BIN)/python -m pip install --quiet --editable '.[dev]' && touch $(VENV)/.installed; \
+	fi
+	@if [ "$$(uname)" = Linux ] && ! command -v bwrap >/dev/null; then \
+	  echo "Note: bubblewrap is missing, so commands run without a sandbox. On Debian or Ubuntu: apt-get install -y bubblewrap" >&2; \
+	fi
+
+demo: setup
+	@$(BIN)/python examples/demo.py
+
+test: setup
+	@$(BIN)/python -m pytest -n $(WORKERS)
+
+lint: setup
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+
+format: setup
+	@$(BIN)/ruff check --fix
+	@$(BIN)/ruff format
+
+types: setup
+	@$(BIN)/pyright --pythonpath $(BIN)/python
+
+layers: setup
+	@$(BIN)/lint-imports
+
+check: lint types layers test
+
+bench: setup
+	@$(BIN)/python benchmarks/startup.py
+
+clean:
+	@rm -rf .venv build dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	@find . -name __pycache__ -type d -not -path './.venv/*' -prune -exec rm -rf {} +

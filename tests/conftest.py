@@ -1,0 +1,29 @@
+"""What holds for every test: nothing of the person's own settings or state gets in or is touched."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import settings
+
+# Machines that run tests are busy with other things: time limits are pytest-timeout's, not hypothesis's.
+settings.register_profile("pool", deadline=None)
+settings.register_profile("pool-ci", deadline=None, derandomize=True, print_blob=True)
+settings.load_profile("pool-ci" if os.environ.get("CI") else "pool")
+
+OWN_VARIABLES = ("POOL_", "POOLSIDE_")
+FOLDERS = ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Settings from the environment are unset; settings, state and caches lie in temporary folders."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in list(os.environ):
+            if name.startswith(OWN_VARIABLES):
+                patch.delenv(name)
+        for name in FOLDERS:
+            patch.setenv(name, str(tmp_path_factory.mktemp(name.lower())))
+        yield

@@ -100,7 +100,8 @@ def test_start_up_imports_nothing_heavy(argv: list[str]) -> None:
         "print(file=sys.stderr)\n"
         "print(json.dumps([code, sorted(set(sys.modules) - before)]), file=sys.stderr)\n"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
     code, loaded = json.loads(done.stderr.splitlines()[-1])
     assert not code
     assert done.stdout.strip()

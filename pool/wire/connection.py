@@ -24,7 +24,7 @@ def classify_exception(exc: BaseException, endpoint: Endpoint, received: bool) -
         case httpx.ConnectTimeout():
             kind = ProblemKind.UNREACHABLE
             message = f"no answer from {endpoint.display} to the attempt to connect"
-            remedy = "check host and port, and whether a firewall drops the packets"
+            remedy = "check host, port and http or https, and whether a firewall drops the packets"
         case httpx.ConnectError():
             kind, message, remedy = _connect_error(exc, endpoint)
         case httpx.TimeoutException():

@@ -94,7 +94,8 @@ OVERFLOWS: list[tuple[int, Any, tuple[int | None, int | None, int | None, bool]]
         400,
         error(
             "This model's maximum context length is 4096 tokens. However, you requested 100 output tokens and your "
-            "prompt contains 90000 characters (more than 80000 characters, which is the upper bound for 3996 input tokens)."
+            "prompt contains 90000 characters (more than 80000 characters, which is the upper bound for "
+            "3996 input tokens)."
         ),
         (4096, None, 100, False),
     ),

@@ -27,7 +27,7 @@ CLOSE_LIMIT_SECONDS = 1.0
 
 @asynccontextmanager
 async def serving(
-    handler: Handler, idle_seconds: float = 300.0
+    handler: Handler, idle_seconds: float = IDLE_SECONDS
 ) -> AsyncGenerator[tuple[ScriptedServer, Transport], None]:
     async with (
         ScriptedServer(handler) as server,
@@ -420,7 +420,7 @@ async def test_a_large_prompt_and_a_large_lump_pass_whole() -> None:
 
 def test_httpx_is_imported_only_when_a_request_is_made() -> None:
     code = (
-        "import sys; from pool.wire.transport import IDLE_SECONDS, Transport; from pool.wire.endpoint import parse_endpoint;"
+        "import sys; from pool.wire.transport import Transport; from pool.wire.endpoint import parse_endpoint;"
         "Transport(parse_endpoint('h')); print('httpx' in sys.modules, 'anyio' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -71,10 +71,9 @@ class RetryPolicy:
         gap = self._gap(attempt, rng)
         match problem:
             case ServerProblem(kind=ProblemKind.REFUSED):
+                patience = self.wait_server_seconds if contacted_before else self.first_contact_seconds
                 gap = min(gap, REFUSED_GAP_SECONDS)
-                return self._until(
-                    self._patience(contacted_before), elapsed, gap, "nothing listens at the server's address"
-                )
+                return self._until(patience, elapsed, gap, "nothing listens at the server's address")
             case ServerProblem(kind=ProblemKind.UNREACHABLE) if contacted_before:
                 return self._until(self.wait_server_seconds, elapsed, gap, "the server cannot be reached")
             case ServerProblem(kind=ProblemKind.LOADING) | ServerProblem(status=HTTPStatus.BAD_GATEWAY):

@@ -112,8 +112,8 @@ def read_object(text: str) -> ObjectText:
     if "\ufffd" in clean and clean.count("\ufffd") != text.count("\ufffd"):
         mends.append(Mend.LONE_SURROGATES)
     value = _read_one(clean, mends)
-    if isinstance(value, str):
-        # Decoded once more only if that gives an object: a plain string is no argument list.
+    if isinstance(value, str) and (not value.strip() or value.lstrip().startswith("{")):
+        # Only a string that holds an object is decoded once more.
         value = _read_one(valid_text(value), mends)
         mends.append(Mend.ENCODED_TWICE)
     if value is None:

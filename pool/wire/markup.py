@@ -69,13 +69,13 @@ def find_calls(text: str, tools: Mapping[str, Mapping[str, Any]], *, at_natural_
         if covering(fences, start) or not _begins_markup(text, start):
             continue
         code = covering(spans, start)
-        if code is None:
-            return _judged(text, start, tools, at_natural_end)
         # A stray backtick before the call that pairs up with one in an argument makes no code of the call.
-        if text[start - 1] != "`" and code[1] < len(text.rstrip()):
-            finding = _judged(text, start, tools, at_natural_end)
-            if finding.calls:
-                return finding
+        if code and (text[start - 1] == "`" or code[1] >= len(text.rstrip())):
+            continue
+        finding = _judged(text, start, tools, at_natural_end)
+        # `<user>` may stand for anything, and so may what is in code: they count only if a call comes of them.
+        if finding.calls or not (code or text.startswith(USER, start)):
+            return finding
     return MarkupFinding(before=text)
 
 
@@ -87,8 +87,8 @@ def _verdict(text: str, start: int) -> bool | None:
 def _begins_markup(text: str, start: int) -> bool:
     verdict = _verdict(text, start)
     if verdict is None:
-        # The text ends right after an opener: a call that was begun. Only `<user>` may as well be anything else.
-        return not text.startswith(USER, start)
+        # The text ends right after an opener: a call that was begun.
+        return True
     return verdict and _EMPTY_IN_PROSE.match(text, start) is None
 
 

@@ -36,7 +36,7 @@ MAX_NAME_CHARS = 128
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:/-]*")
 _BLANKS = re.compile(r"\s*")
 _JSON_KEY = re.compile(r'\{\s*"(?P<key>[^"\\]*)(?P<end>"?)')
-_CALL_KEYS = ("name", "arguments", "function", "type", "parameters", "id")
+_CALL_KEYS = ("name", "arguments", "function")
 
 
 class BadMarkup(ValueError):

@@ -68,7 +68,7 @@ def test_a_user_who_wants_to_wait_longer_may() -> None:
 def test_refused_connections_are_tried_until_the_limit_and_right_at_it(contacted: bool, limit: float) -> None:
     moments = play(ServerProblem(ProblemKind.REFUSED, "x"), contacted=contacted)
     assert moments[-1] == pytest.approx(limit, abs=0.5)
-    assert max(gaps(moments)) == pytest.approx(min(4.0, REFUSED_GAP_SECONDS), abs=1.01)
+    assert max(gaps(moments)) < REFUSED_GAP_SECONDS + 0.001
 
 
 def test_no_waiting_if_it_is_switched_off() -> None:

@@ -92,9 +92,9 @@ class CallAssembler:
     def _begins_another(call: _OpenCall, piece: _Piece) -> bool:
         """Whether a piece that points at a known call is the start of another one.
 
-        With an index, only a new id together with a name says so: Ollama gives every parallel call index 0. Servers
-        that make up a new id for every piece and repeat the name (vLLM before 0.10, named tool choice) are told apart
-        by arguments that go on in the middle of an object.
+        With an index, only a new id together with a name says so: Ollama gives every parallel call index 0 (CALL-03).
+        A server that makes up an id for every piece and repeats the name is told apart by arguments that go on in the
+        middle of an object.
         """
         new_id = bool(piece.id) and piece.id != call.id
         if piece.index is None:

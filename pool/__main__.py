@@ -1,0 +1,5 @@
+"""`python -m pool`."""
+
+from pool.cli.main import entry
+
+entry()

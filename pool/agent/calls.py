@@ -1,0 +1,206 @@
+"""From the calls of a reply to their results: validate all, approve, run, answer in call order.
+
+Read-only calls that stand side by side run concurrently; any other runs alone and in order. A call that cannot be run
+is answered with what was wrong, never dropped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from pool.agent.approvals import Approvals
+from pool.agent.hub import EventHub
+from pool.events import (
+    ApprovalAsked,
+    ApprovalGiven,
+    CallFinished,
+    CallOutput,
+    CallProposed,
+    CallStarted,
+    ChangedFile,
+    Notice,
+)
+from pool.messages import ToolCall
+from pool.ports import ApprovalAnswer, ApprovalRequest
+from pool.wire.coerce import clean_name, coerce
+from pool.wire.reading import BrokenCall, RawCall, Reading
+from pool_tools import Effect, Preview, Tool, ToolError, ToolResult
+
+NO_NAME = "unnamed"
+"""What a call without a name is called in the history; strict servers want a name."""
+
+
+@dataclass(slots=True)
+class PreparedCall:
+    """A call after validation. refusal is "" if it may be run, else what the model is told; args are coerced."""
+
+    call: ToolCall
+    tool: Tool | None
+    args: dict[str, Any]
+    refusal: str = ""
+    data: dict[str, Any] = field(default_factory=dict[str, Any])
+    preview: Preview = Preview("text", "", "")
+
+    @property
+    def effect(self) -> Effect:
+        return self.tool.spec.effect if self.tool else Effect.READ
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a call ended; status as in `CallFinished`."""
+
+    name: str
+    args: dict[str, Any]
+    effect: Effect
+    status: str
+    text: str
+    data: dict[str, Any] = field(default_factory=dict[str, Any])
+    changes: tuple[ChangedFile, ...] = ()
+
+
+class CallRunner:
+    """Prepares and runs the calls of one agent with its tools."""
+
+    def __init__(self, tools: Sequence[Tool], approvals: Approvals, hub: EventHub) -> None:
+        self.tools = {t.spec.name: t for t in tools}
+        self._approvals = approvals
+        self._hub = hub
+        self.waited_seconds = 0.0
+        self.finished: dict[str, Outcome] = {}
+
+    # -- preparing
+
+    def prepare(self, reading: Reading, unique_id: Callable[[str], str], *, allowed: bool = True) -> list[PreparedCall]:
+        """Validate every call of a whole reply. allowed is False under `tool_choice: none`: answered, not run."""
+        out: list[PreparedCall] = []
+        taken: set[str] = set()
+
+        def new_id(wanted: str) -> str:
+            call_id = unique_id("" if wanted in taken else wanted)
+            taken.add(call_id)
+            return call_id
+
+        for raw in reading.calls:
+            out.append(self._prepare_whole(raw, new_id(raw.id), allowed=allowed))
+        out += [self._prepare_broken(broken, new_id(broken.id)) for broken in reading.broken if broken.name or broken.id]
+        return out
+
+    def _prepare_whole(self, raw: RawCall, call_id: str, *, allowed: bool) -> PreparedCall:
+        name = clean_name(raw.name, self.tools) or ""
+        tool = self.tools.get(name)
+        arguments = _object(raw.arguments)
+        call = ToolCall(call_id, name or raw.name.strip() or NO_NAME, json.dumps(arguments, ensure_ascii=False))
+        if not allowed:
+            return PreparedCall(call, tool, {}, "No tool may be called in this reply.")
+        if tool is None:
+            given = f"There is no tool named {raw.name.strip()!r}." if raw.name.strip() else "The call has no tool name."
+            return PreparedCall(call, None, {}, f"{given} The tools are: {', '.join(self.tools)}.", {"unknown_tool": True})
+        coerced = coerce(arguments, tool.spec.parameters)
+        if coerced.problems:
+            text = f"{name} was not run: {' '.join(coerced.problems)}"
+            return PreparedCall(call, tool, coerced.arguments, text)
+        return PreparedCall(call, tool, coerced.arguments)
+
+    def _prepare_broken(self, broken: BrokenCall, call_id: str) -> PreparedCall:
+        name = clean_name(broken.name, self.tools) or broken.name.strip() or NO_NAME
+        text = f"{name} was not run: {broken.why}. Nothing was changed. Send the call again, whole."
+        return PreparedCall(ToolCall(call_id, name, "{}"), self.tools.get(name), {}, text)
+
+    # -- running
+
+    async def run(self, calls: Sequence[PreparedCall]) -> list[Outcome]:
+        """Run the calls; outcomes come in call order. Cancelled, it cancels what runs; `finished` keeps the rest."""
+        self.finished = {}
+        outcomes: list[Outcome] = []
+        batch: list[PreparedCall] = []
+        for call in [*calls, None]:
+            if call is not None and (call.refusal or call.effect is Effect.READ):
+                batch.append(call)
+                continue
+            outcomes += await asyncio.gather(*(self._run_one(c) for c in batch))
+            batch = []
+            if call is not None:
+                outcomes.append(await self._run_one(call))
+        return outcomes
+
+    async def _run_one(self, call: PreparedCall) -> Outcome:
+        started = time.monotonic()
+        try:
+            outcome = await self._approve_and_run(call)
+            self.finished[call.call.id] = outcome
+        except asyncio.CancelledError:
+            self._finished(call, Outcome(call.call.name, call.args, call.effect, "interrupted", ""), started)
+            raise
+        self._finished(call, outcome, started)
+        return outcome
+
+    def _finished(self, call: PreparedCall, outcome: Outcome, started: float) -> None:
+        body = CallFinished(
+            outcome.name, outcome.status, outcome.text, time.monotonic() - started, outcome.data, outcome.changes
+        )
+        self._hub.emit(body, call.call.id)
+
+    async def _approve_and_run(self, call: PreparedCall) -> Outcome:
+        tool, name = call.tool, call.call.name
+        if not call.refusal and tool is not None:
+            try:
+                call.preview = await asyncio.to_thread(tool.preview, call.args)
+            except ToolError as error:
+                call.refusal, call.data = str(error), dict(error.data)
+        preview = call.preview
+        arguments = call.args or _object(call.call.arguments)
+        self._hub.emit(CallProposed(name, arguments, call.effect.value, preview.kind, preview.body), call.call.id)
+        if call.refusal or tool is None:
+            return Outcome(name, call.args, call.effect, "invalid", call.refusal, call.data)
+        answer = await self._approval(call)
+        if not answer.allowed:
+            text = f"{name} was not run: it was denied. {answer.reason}".rstrip()
+            return Outcome(name, call.args, call.effect, "denied", text, {"denied_by": answer.by})
+        self._hub.emit(CallStarted(name), call.call.id)
+        return await self._run_tool(call, tool)
+
+    async def _approval(self, call: PreparedCall) -> ApprovalAnswer:
+        answer = self._approvals.by_mode(call.effect)
+        if isinstance(answer, str):
+            self._hub.emit(ApprovalAsked(call.call.name, answer), call.call.id)
+            asked = time.monotonic()
+            request = ApprovalRequest(
+                call.call.id,
+                call.call.name,
+                call.args,
+                call.effect.value,
+                call.preview.kind,
+                call.preview.body,
+                answer,
+            )
+            answer = await self._approvals.ask(request)
+            self.waited_seconds += time.monotonic() - asked
+        if call.effect is not Effect.READ:
+            self._hub.emit(ApprovalGiven(answer.allowed, answer.by, answer.reason), call.call.id)
+        return answer
+
+    async def _run_tool(self, call: PreparedCall, tool: Tool) -> Outcome:
+        def output(text: str) -> None:
+            self._hub.emit(CallOutput(text), call.call.id)
+
+        try:
+            result = await tool.run(call.args, output)
+        except ToolError as error:
+            result = ToolResult(False, str(error), dict(error.data))
+        except Exception as error:  # a defect in a tool must not cost the run
+            self._hub.emit(Notice("error", f"the tool {call.call.name} failed inside: {error!r}"), call.call.id)
+            result = ToolResult(False, f"{call.call.name} failed: {error}")
+        changes = tuple(ChangedFile(c.path, c.kind, c.added, c.removed) for c in result.changes)
+        status = "ok" if result.ok else "failed"
+        return Outcome(call.call.name, call.args, call.effect, status, result.text, result.data, changes)
+
+
+def _object(arguments: str) -> dict[str, Any]:
+    value: Any = json.loads(arguments or "{}")
+    return cast(dict[str, Any], value) if isinstance(value, dict) else {}

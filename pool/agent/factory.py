@@ -1,0 +1,105 @@
+"""Putting a session together from its settings: server, tools, sandbox, approvals, guards."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from pool.agent.approvals import Approvals
+from pool.agent.calls import CallRunner
+from pool.agent.guards import Guard
+from pool.agent.guards.budgets import budget_guards
+from pool.agent.guards.replies import ReplyGuard
+from pool.agent.history import History
+from pool.agent.hub import EventHub
+from pool.agent.ids import new_id
+from pool.agent.loop import Agent, Labels
+from pool.agent.prompt import system_prompt
+from pool.agent.server import ServerLink, find_server
+from pool.agent.streaming import ReplyStream
+from pool.config.settings import Mode, SandboxChoice, Settings, SettingsError
+from pool.ports import Approver, EventLog
+from pool.wire.reading import DEFAULT_THINK_TAGS, Expectation
+from pool.wire.request import Head, RequestBuilder
+from pool.wire.tokens import TokenMeter
+from pool_tools import Tool
+from pool_tools.sandbox import NoSandbox, Sandbox, probe_sandbox
+from pool_tools.toolbox import Toolbox
+from pool_tools.workspace import Workspace
+
+
+@dataclass(slots=True)
+class Session:
+    """A conversation that can run prompts, and what a face needs to know of it."""
+
+    agent: Agent
+    hub: EventHub
+    approvals: Approvals
+    sandbox_note: str
+
+
+@asynccontextmanager
+async def open_session(settings: Settings, approver: Approver, log: EventLog | None = None) -> AsyncIterator[Session]:
+    """A session with its server found and its sandbox probed; closed with all it started.
+
+    Raises `SettingsError` where a setting cannot be met and `ServerProblem` where no server is found.
+    """
+    sandbox, link = await asyncio.gather(asyncio.to_thread(_sandbox, settings), find_server(settings))
+    async with link:
+        mode = settings.mode or (Mode.AUTO if sandbox.confines else Mode.DEFAULT)
+        hub = EventHub(new_id(), log)
+        approvals = Approvals(mode, sandboxed=sandbox.confines, approver=approver)
+        with Toolbox(Workspace(settings.workspace), sandbox) as toolbox:
+            yield _assemble(settings, link, hub, approvals, toolbox.tools, sandbox)
+
+
+def _sandbox(settings: Settings) -> Sandbox:
+    if settings.sandbox is SandboxChoice.OFF:
+        return NoSandbox("switched off by --sandbox off")
+    sandbox = probe_sandbox(settings.workspace)
+    if settings.sandbox is SandboxChoice.REQUIRED and not sandbox.confines:
+        raise SettingsError(f"--sandbox required: {sandbox.describe()}")
+    return sandbox
+
+
+def _assemble(
+    settings: Settings,
+    link: ServerLink,
+    hub: EventHub,
+    approvals: Approvals,
+    tools: Sequence[Tool],
+    sandbox: Sandbox,
+) -> Session:
+    head = Head(model=link.model, thinking=settings.thinking, tools=tuple(_declared(t) for t in tools))
+    expect = Expectation(
+        tools={t.spec.name: t.spec.parameters for t in tools},
+        thinking=settings.thinking,
+        think_tags=(*DEFAULT_THINK_TAGS, *settings.think_tags),
+    )
+    replies = ReplyStream(
+        link=link, builder=RequestBuilder(head), expect=expect, meter=TokenMeter(), hub=hub, budgets=settings.budgets
+    )
+    workspace = str(settings.workspace)
+
+    def guards() -> Sequence[Guard]:
+        return [*budget_guards(settings.budgets), ReplyGuard()]
+
+    agent = Agent(
+        hub=hub,
+        history=History(system_prompt(workspace), hub.emit),
+        replies=replies,
+        calls=CallRunner(tools, approvals, hub),
+        guards=guards,
+        budgets=settings.budgets,
+        labels=Labels(workspace, link.model, link.display, approvals.mode.value, sandbox.name),
+    )
+    return Session(agent, hub, approvals, sandbox.describe())
+
+
+def _declared(tool: Tool) -> dict[str, object]:
+    """A tool as chat completions declare it."""
+    spec = tool.spec
+    function = {"name": spec.name, "description": spec.description, "parameters": dict(spec.parameters)}
+    return {"type": "function", "function": function}

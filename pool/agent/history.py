@@ -1,0 +1,91 @@
+"""The history that a server sees: always valid, only growing.
+
+Every call has its result, ids are unique, arguments are JSON objects, no assistant message is empty, and no two user
+messages stand side by side (strict templates refuse that), whatever interrupts the run.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Sequence
+
+from pool.events import Body, MessageAdded
+from pool.messages import Encoded, Message, ReasoningField, Role, ToolCall, encode, system, tool_result, user
+from pool.wire.reading import Reading
+
+INTERRUPTED = "Interrupted: this call was not finished."
+
+_FIELDS = {
+    "reasoning": ReasoningField.REASONING,
+    "thinking": ReasoningField.REASONING,
+    "reasoning_content": ReasoningField.REASONING_CONTENT,
+    "": ReasoningField.BOTH,
+}
+
+
+class History:
+    """Messages as encoded bytes. record takes a `MessageAdded` for each, before anything depends on it."""
+
+    def __init__(self, system_prompt: str, record: Callable[[Body], object]) -> None:
+        self._record = record
+        self._messages: list[Encoded] = []
+        self._ids: set[str] = set()
+        self._open: dict[str, None] = {}
+        self._add(encode(system(system_prompt)))
+
+    @property
+    def data(self) -> list[bytes]:
+        """The bytes of each message, in order."""
+        return [m.data for m in self._messages]
+
+    @property
+    def messages(self) -> Sequence[Encoded]:
+        """The messages, in order."""
+        return self._messages
+
+    @property
+    def size(self) -> int:
+        """Bytes of all messages."""
+        return sum(len(m.data) for m in self._messages)
+
+    def add_user(self, text: str) -> None:
+        """Add what the user (or Pool on the user's side) says; joined to a user message that is last."""
+        self.close_calls(INTERRUPTED)
+        last = self._messages[-1].message
+        if last.role is not Role.USER:
+            self._add(encode(user(text)))
+            return
+        joined = encode(user(f"{last.content}\n\n{text}"))
+        self._record(MessageAdded(Role.USER.value, joined.data.decode(), replaces_last=True))
+        self._messages[-1] = joined
+
+    def unique_id(self, wanted: str) -> str:
+        """wanted if it is new in this session, else a fresh id (servers number calls anew each turn)."""
+        if wanted and wanted not in self._ids:
+            return wanted
+        return f"call_{secrets.token_hex(8)}"
+
+    def add_assistant(self, reading: Reading, calls: Sequence[ToolCall]) -> bool:
+        """Add a reply with its calls; False if there is nothing to keep (reasoning alone is not kept)."""
+        if not reading.content.strip() and not calls:
+            return False
+        field = _FIELDS.get(reading.reasoning_field, ReasoningField.BOTH)
+        message = Message(Role.ASSISTANT, reading.content, reading.reasoning, field, tuple(calls))
+        self._ids.update(c.id for c in calls)
+        self._open.update({c.id: None for c in calls})
+        self._add(encode(message))
+        return True
+
+    def add_result(self, call_id: str, text: str) -> None:
+        """Answer a call. Results enter in the order of the calls: templates tie them by order alone."""
+        del self._open[call_id]
+        self._add(encode(tool_result(call_id, text)))
+
+    def close_calls(self, text: str) -> None:
+        """Answer every open call with text."""
+        for call_id in list(self._open):
+            self.add_result(call_id, text)
+
+    def _add(self, message: Encoded) -> None:
+        self._record(MessageAdded(message.message.role.value, message.data.decode()))
+        self._messages.append(message)

@@ -1,0 +1,96 @@
+"""Where events go: stamped, logged first, then handed to every face that listens.
+
+A face that is slow or gone never stalls the run: each subscriber has a queue of its own, and while it lags,
+neighbouring deltas of one kind are joined, so that the queue grows with the text and not with the number of tokens.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+from pool.events import Body, CallOutput, ContentDelta, Envelope, Event, ReasoningDelta
+from pool.ports import EventLog
+
+_JOINED = (ReasoningDelta, ContentDelta, CallOutput)
+
+
+class _Subscriber:
+    def __init__(self) -> None:
+        self.queue: deque[Event | None] = deque()
+        self.wake = asyncio.Event()
+
+    def put(self, event: Event | None) -> None:
+        last = self.queue[-1] if self.queue else None
+        if event is not None and last is not None and isinstance(event.body, _JOINED):
+            body = last.body
+            if type(body) is type(event.body) and last.envelope.call == event.envelope.call:
+                assert isinstance(body, _JOINED)
+                self.queue[-1] = Event(event.envelope, replace(body, text=body.text + event.body.text))
+                return
+        self.queue.append(event)
+        self.wake.set()
+
+
+class EventHub:
+    """Stamps bodies into events of one session and fans them out."""
+
+    def __init__(self, session: str, log: EventLog | None = None, agent: str = "") -> None:
+        self.session = session
+        self.run = ""
+        self.turn = 0
+        self._agent = agent
+        self._log = log
+        self._seq = 0
+        self._durable: list[Event] = []
+        self._subscribers: list[_Subscriber] = []
+
+    def emit(self, body: Body, call: str = "") -> Event:
+        """Stamp, log (durable kinds) and deliver. When it returns, a durable event is on disk."""
+        envelope = Envelope(
+            self.session, self.run, self.turn, self._seq, time.time(), time.monotonic(), self._agent, call
+        )
+        event = Event(envelope, body)
+        self._seq += 1
+        if not body.transient:
+            if self._log is not None:
+                self._log.append(event)
+            self._durable.append(event)
+        for subscriber in self._subscribers:
+            subscriber.put(event)
+        return event
+
+    def subscribe(self, after: int = -1) -> AsyncIterator[Event]:
+        """Durable events with seq above after, then everything as it happens, until `close`.
+
+        The subscription begins with this call, not with the first `anext`.
+        """
+        subscriber = _Subscriber()
+        for event in self._durable:
+            if event.envelope.seq > after:
+                subscriber.put(event)
+        self._subscribers.append(subscriber)
+        return self._events(subscriber)
+
+    async def _events(self, subscriber: _Subscriber) -> AsyncIterator[Event]:
+        try:
+            while True:
+                while subscriber.queue:
+                    event = subscriber.queue.popleft()
+                    if event is None:
+                        return
+                    yield event
+                subscriber.wake.clear()
+                await subscriber.wake.wait()
+        finally:
+            if subscriber in self._subscribers:
+                self._subscribers.remove(subscriber)
+
+    def close(self) -> None:
+        """End every subscription after what is already queued."""
+        for subscriber in self._subscribers:
+            subscriber.put(None)
+            subscriber.wake.set()

@@ -1,0 +1,226 @@
+"""The agent loop: build the request, stream the reply, run its calls, append, repeat.
+
+Everything that happens leaves as events through the hub. However a run ends, the history stays valid and the last
+event says why.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pool.agent.calls import CallRunner, Outcome, PreparedCall
+from pool.agent.guards import Guard
+from pool.agent.history import INTERRUPTED, History
+from pool.agent.hub import EventHub
+from pool.agent.state import Nudge, RunState, Stop, Verdict
+from pool.agent.streaming import ReplyStream
+from pool.config.settings import Budgets
+from pool.events import (
+    STOP_TABLE,
+    GuardFired,
+    HeadSet,
+    Notice,
+    RunFinished,
+    RunStarted,
+    StopReason,
+    TurnFinished,
+)
+from pool.wire.errors import ProblemKind, ServerProblem
+from pool.wire.reading import Ending, Reading
+
+GAVE_UP_MARK = "could not do it"
+"""How a final answer begins when the agent could not do the task; the system prompt asks for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """What `RunStarted` says about the surroundings."""
+
+    workspace: str
+    model: str
+    server: str
+    mode: str
+    sandbox: str
+
+
+class Agent:
+    """One conversation: a history, a model, tools and guards. One run at a time."""
+
+    def __init__(
+        self,
+        *,
+        hub: EventHub,
+        history: History,
+        replies: ReplyStream,
+        calls: CallRunner,
+        guards: Callable[[], Sequence[Guard]],
+        budgets: Budgets,
+        labels: Labels,
+    ) -> None:
+        self.hub = hub
+        self.history = history
+        self._replies = replies
+        self._calls = calls
+        self._make_guards = guards
+        self._budgets = budgets
+        self._labels = labels
+        self._guards: Sequence[Guard] = ()
+        self._state = RunState("")
+        self._task: asyncio.Task[Stop] | None = None
+        self._stop_asked: Stop | None = None
+
+    def stop(self, stop: Stop) -> None:
+        """Ask the running run to end with this reason; it does so within a second. The first reason counts."""
+        if self._task is not None and self._stop_asked is None:
+            self._stop_asked = stop
+            self._task.cancel()
+
+    async def run(self, prompt: str, run_id: str) -> RunFinished:
+        """Work a prompt to its end. Never raises for what a server, a model or a tool does."""
+        self.hub.run, self.hub.turn = run_id, 0
+        self._state = state = RunState(prompt)
+        self._guards = self._make_guards()
+        self._stop_asked = None
+        waited = self._calls.waited_seconds
+        labels = self._labels
+        self.hub.emit(
+            RunStarted(prompt, labels.workspace, labels.model, labels.server, labels.mode, labels.sandbox)
+        )
+        self.hub.emit(HeadSet(self._replies.head_json))
+        self.history.add_user(prompt)
+        self._task = asyncio.create_task(self._work())
+        limit = self._budgets.seconds
+        timer = asyncio.create_task(self._watch_time(limit)) if limit else None
+        try:
+            stop = await self._outcome(self._task)
+        finally:
+            state.paused = self._calls.waited_seconds - waited
+            self._task = None
+            if timer is not None:
+                timer.cancel()
+        self.history.close_calls(INTERRUPTED)
+        return self._finish(stop)
+
+    async def _outcome(self, task: asyncio.Task[Stop]) -> Stop:
+        try:
+            return await task
+        except asyncio.CancelledError:
+            if self._stop_asked is None:
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError, Exception):
+                    await task
+                raise
+            return self._stop_asked
+        except ServerProblem as problem:
+            reason = StopReason.SERVER_FAILED
+            if problem.kind is ProblemKind.OVERFLOW:
+                reason = StopReason.CONTEXT_EXHAUSTED
+            self.hub.emit(Notice("error", str(problem), problem.remedy))
+            return Stop(reason, str(problem))
+        except Exception as error:
+            self.hub.emit(Notice("error", f"Pool failed inside: {error!r}", "please report this with --trace FILE"))
+            return Stop(StopReason.INTERNAL_ERROR, repr(error))
+
+    async def _watch_time(self, limit: float) -> None:
+        """Stop the run at its limit also in the middle of a reply or a call; approvals stop the clock."""
+        from pool.agent.guards.budgets import out_of_time
+
+        waited = self._calls.waited_seconds
+        while (left := limit - self._state.seconds + self._calls.waited_seconds - waited) > 0:
+            await asyncio.sleep(left)
+        self.stop(out_of_time(limit))
+
+    async def _work(self) -> Stop:
+        state = self._state
+        while True:
+            if (verdict := self._ask(lambda g: g.before_turn(state))) and isinstance(verdict, Stop):
+                return verdict
+            state.turns += 1
+            self.hub.turn = state.turns
+            reading = await self._replies.reply(self.history, first_turn=state.turns == 1)
+            state.usage += self._replies.usage
+            stop = await self._act_on(reading)
+            if stop is not None:
+                return stop
+
+    async def _act_on(self, reading: Reading) -> Stop | None:
+        """Take a reply into the history, do what it asks, and say whether the run is over."""
+        state = self._state
+        verdict = self._ask(lambda g: g.after_reply(state, reading))
+        whole = reading.ending is Ending.WHOLE
+        prepared = self._calls.prepare(reading, self.history.unique_id) if whole else []
+        self.history.add_assistant(reading, [p.call for p in prepared])
+        outcomes = await self._run_calls(prepared)
+        self.hub.emit(TurnFinished(reading.finish, reading.ending.value, len(prepared), reading.repairs))
+        if verdict is None and outcomes:
+            verdict = self._ask(lambda g: g.after_calls(state, outcomes))
+        match verdict:
+            case Stop():
+                return verdict
+            case Nudge(text=text):
+                self.history.add_user(text)
+                return None
+            case None:
+                pass
+        if outcomes:
+            return None
+        state.answer = reading.content.strip()
+        return self._completed()
+
+    async def _run_calls(self, prepared: Sequence[PreparedCall]) -> list[Outcome]:
+        if not prepared:
+            return []
+        try:
+            outcomes = await self._calls.run(prepared)
+        finally:
+            for call in prepared:
+                outcome = self._calls.finished.get(call.call.id)
+                self.history.add_result(call.call.id, outcome.text if outcome else INTERRUPTED)
+                if outcome:
+                    self._note(outcome)
+        return outcomes
+
+    def _note(self, outcome: Outcome) -> None:
+        for change in outcome.changes:
+            self._state.changed(change)
+        target = (outcome.name, str(outcome.args.get("path") or outcome.args.get("command") or ""))
+        if outcome.status == "denied":
+            self._state.denied[target] = outcome.text
+        elif outcome.status == "ok":
+            self._state.denied.pop(target, None)
+
+    def _completed(self) -> Stop:
+        state = self._state
+        if state.denied:
+            return Stop(StopReason.DENIED, next(iter(state.denied.values())))
+        if state.answer.lstrip("*_# ").lower().startswith(GAVE_UP_MARK):
+            return Stop(StopReason.GAVE_UP, "the agent says that it could not do it")
+        return Stop(StopReason.COMPLETED)
+
+    def _ask(self, hook: Callable[[Guard], Verdict | None]) -> Verdict | None:
+        for guard in self._guards:
+            verdict = hook(guard)
+            if verdict is not None:
+                action = "stop" if isinstance(verdict, Stop) else "nudge"
+                self.hub.emit(GuardFired(guard.name, action, verdict.detail))
+                return verdict
+        return None
+
+    def _finish(self, stop: Stop) -> RunFinished:
+        state = self._state
+        finished = RunFinished(
+            reason=stop.reason,
+            exit_code=STOP_TABLE[stop.reason].exit + (stop.number if stop.reason is StopReason.SIGNALLED else 0),
+            detail=stop.detail,
+            answer=state.answer,
+            turns=state.turns,
+            seconds=state.seconds,
+            usage=state.usage,
+            changes=tuple(state.changes.values()),
+            signal=stop.number,
+        )
+        self.hub.emit(finished)
+        return finished

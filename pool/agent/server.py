@@ -1,0 +1,114 @@
+"""The session's server: found, named, and asked beside the first request what it is."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Self
+
+from pool.config.settings import USUAL_PORTS, Settings, SettingsError
+from pool.wire.client import ChatClient
+from pool.wire.dialects import Dialect, ServerKind, for_server
+from pool.wire.endpoint import parse_endpoint
+from pool.wire.probe import ServerInfo, discover, probe
+from pool.wire.retry import RetryPolicy
+from pool.wire.trace import TraceWriter
+from pool.wire.transport import Transport
+
+START_HINT = (
+    "start one, for example: vllm serve poolside/Laguna-S-2.1-NVFP4 --enable-auto-tool-choice "
+    "--tool-call-parser poolside_v1 --reasoning-parser poolside_v1 --port 8000; "
+    "or name one with --base-url or POOL_BASE_URL; or try Pool without a model: pool sim"
+)
+
+
+class ServerLink:
+    """A client to one server and what is known about it. `info` is None until the probe has answered."""
+
+    def __init__(self, client: ChatClient, settings: Settings, model: str, info: ServerInfo | None) -> None:
+        self.client = client
+        self.model = model
+        self.info = info
+        self._given_window = settings.window
+        self._task: asyncio.Task[ServerInfo] | None = None
+
+    async def __aenter__(self) -> Self:
+        if self.info is None:
+            self._task = asyncio.create_task(probe(self.client.transport, self.model))
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
+        await self.client.transport.aclose()
+
+    @property
+    def display(self) -> str:
+        """The server's address without secrets."""
+        return self.client.transport.endpoint.display
+
+    def look(self) -> ServerInfo | None:
+        """The probe's result, if it has come; never waits."""
+        if self._task is not None and self._task.done():
+            self.info = self._task.result()
+            self._task = None
+        return self.info
+
+    @property
+    def window(self) -> int:
+        """The context window in tokens as set by the user, else as the server says; 0 if unknown."""
+        info = self.look()
+        return self._given_window or (info.window if info else 0)
+
+    @property
+    def dialect(self) -> Dialect:
+        """What this server understands; the generic dialect until it is known."""
+        info = self.look()
+        return for_server(info.kind if info else ServerKind.GENERIC)
+
+    @property
+    def extra(self) -> Mapping[str, Any]:
+        """Request fields that this server understands beyond the common ones."""
+        return self.dialect.request_extra
+
+
+async def find_server(settings: Settings) -> ServerLink:
+    """A link to the configured server, or to one on a usual port. Raises `SettingsError`, `ServerProblem`."""
+    info: ServerInfo | None = None
+    base_url = settings.base_url
+    if not base_url:
+        found = await discover(USUAL_PORTS)
+        if not found:
+            ports = ", ".join(str(p) for p in USUAL_PORTS)
+            raise SettingsError(f"no server answers on this machine (ports {ports}); {START_HINT}")
+        base_url = found[0].base_url
+    try:
+        endpoint = parse_endpoint(base_url, settings.api_key, settings.headers)
+    except ValueError as error:
+        raise SettingsError(f"the server address cannot be used: {error}") from None
+    transport = Transport(endpoint, idle_seconds=settings.idle_seconds)
+    policy = RetryPolicy(
+        wait_server_seconds=settings.wait_server_seconds, first_contact_seconds=settings.first_contact_seconds
+    )
+    trace = TraceWriter(settings.trace, endpoint) if settings.trace else None
+    client = ChatClient(transport, policy, trace=trace)
+    model = settings.model
+    if not model:
+        info = await probe(transport, None)
+        model = _only_model(info, endpoint.display)
+    return ServerLink(client, settings, model, info)
+
+
+def _only_model(info: ServerInfo, display: str) -> str:
+    if info.model:
+        return info.model
+    if not info.models:
+        raise SettingsError(f"the server at {display} names no model; give one with --model or POOL_MODEL")
+    names = ", ".join(info.models[:8])
+    raise SettingsError(f"the server at {display} has several models ({names}); choose one with --model or POOL_MODEL")

@@ -1,0 +1,57 @@
+"""What a run knows about itself; guards read it, the loop writes it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+from pool.events import ChangedFile, StopReason, Usage
+
+
+@dataclass(slots=True)
+class RunState:
+    """Counters of one run. started is on the monotonic clock, paused the seconds spent waiting for approvals."""
+
+    prompt: str
+    started: float = field(default_factory=time.monotonic)
+    paused: float = 0.0
+    turns: int = 0
+    usage: Usage = Usage()
+    answer: str = ""
+    changes: dict[str, ChangedFile] = field(default_factory=dict[str, ChangedFile])
+    denied: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
+    denied_in_row: int = 0
+
+    @property
+    def seconds(self) -> float:
+        """Wall seconds that count against the budget."""
+        return time.monotonic() - self.started - self.paused
+
+    def changed(self, new: ChangedFile) -> None:
+        """Note a changed file; several changes of one file add up."""
+        old = self.changes.get(new.path)
+        if old is None:
+            self.changes[new.path] = new
+            return
+        kind = "created" if old.kind == "created" and new.kind == "modified" else new.kind
+        self.changes[new.path] = ChangedFile(new.path, kind, old.added + new.added, old.removed + new.removed)
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """End the run. detail is one line for people. number is the signal's for `SIGNALLED`."""
+
+    reason: StopReason
+    detail: str = ""
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Nudge:
+    """Say something to the model, as the user's side, and go on. detail is one line for people."""
+
+    text: str
+    detail: str
+
+
+Verdict = Stop | Nudge

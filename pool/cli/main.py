@@ -1,0 +1,77 @@
+"""`pool`: parse the command line and hand over to the command's own module."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from pool import __version__
+
+USAGE = """\
+usage: pool COMMAND ...
+
+  pool run "PROMPT"     work a prompt to its end, without questions (see pool run --help)
+  pool -p "PROMPT"      the same
+  pool sim              a simulated Laguna server, to try Pool without a model
+  pool --version        the version
+  pool --help           this text
+
+The full-screen interface is not built yet.
+"""
+
+EXIT_USAGE = 2
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; returns the process exit code."""
+    args = list(sys.argv[1:] if argv is None else argv)
+    match args:
+        case ["--version" | "-V", *_]:
+            print(f"pool {__version__}")
+            return 0
+        case ["--help" | "-h" | "help", *_]:
+            print(USAGE, end="")
+            return 0
+        case ["run", *rest]:
+            return _run(rest)
+        case ["-p" | "--prompt", *rest]:
+            return _run(rest)
+        case ["sim", *rest]:
+            return _sim(rest)
+        case []:
+            sys.stderr.write(USAGE)
+            return EXIT_USAGE
+        case [command, *_]:
+            sys.stderr.write(f"pool: there is no command {command!r}\n\n{USAGE}")
+            return EXIT_USAGE
+        case _:
+            return EXIT_USAGE
+
+
+def _run(args: Sequence[str]) -> int:
+    from pool.headless.command import main as run
+
+    return run(args)
+
+
+def _sim(args: Sequence[str]) -> int:
+    try:
+        from pool.sim.cli import main as sim
+    except ModuleNotFoundError as error:
+        sys.stderr.write(f"pool sim needs the package {error.name!r}: pip install 'laguna-pool[sim]'\n")
+        return EXIT_USAGE
+    return sim(list(args))
+
+
+def entry() -> None:
+    """Console entry point: exits with the command's code, quietly when the reader of stdout has gone."""
+    try:
+        code = main()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 141
+    except KeyboardInterrupt:
+        code = 130
+    sys.exit(code)

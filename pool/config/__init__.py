@@ -1,0 +1,1 @@
+"""Settings: environment and flags become one validated object."""

@@ -1,0 +1,390 @@
+"""The events of a run: the one vocabulary that leaves the agent core.
+
+A run yields `Event`s: an `Envelope` (where in which session, and when) around a body, one frozen dataclass per kind.
+Faces draw them, `pool run -o stream-json` prints them, the session log keeps the durable ones. Bodies marked
+*transient* are shown and never logged. Readers skip kinds that they do not know.
+
+Order within a run: `RunStarted`, then per turn `TurnStarted`, deltas, `CallProposed`..., `CallStarted`, `CallOutput`...,
+`CallFinished`, `UsageReported`, `TurnFinished`; at the end `RunFinished`. `GuardFired`, `Notice` and `Waiting` may stand
+anywhere between.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from enum import Enum, StrEnum
+from typing import Any, ClassVar
+
+SCHEMA_VERSION = 1
+
+
+class StopReason(StrEnum):
+    """Why a run ended. `STOP_TABLE` maps each to its exit code and to what other protocols call it."""
+
+    COMPLETED = "completed"
+    INTERNAL_ERROR = "internal_error"
+    USAGE_ERROR = "usage_error"
+    GAVE_UP = "gave_up"
+    MAX_TURNS = "max_turns"
+    MAX_SECONDS = "max_seconds"
+    MAX_TOKENS = "max_tokens"
+    MAX_REASONING = "max_reasoning"
+    CONTEXT_EXHAUSTED = "context_exhausted"
+    LOOP = "loop"
+    OVERTHINKING = "overthinking"
+    NO_PROGRESS = "no_progress"
+    DENIED = "denied"
+    UNUSABLE_REPLY = "unusable_reply"
+    UNVERIFIED = "unverified"
+    SERVER_FAILED = "server_failed"
+    INTERRUPTED = "interrupted"
+    SIGNALLED = "signalled"
+
+
+@dataclass(frozen=True, slots=True)
+class StopCode:
+    """What a stop reason is called elsewhere.
+
+    exit: process exit code (128 + n is added by the caller for `SIGNALLED`). acp: ACP `stopReason`.
+    atif: value for the final step's `stop_reason` in an exported trajectory.
+    """
+
+    exit: int
+    acp: str
+    atif: str
+
+
+STOP_TABLE: dict[StopReason, StopCode] = {
+    StopReason.COMPLETED: StopCode(0, "end_turn", "completed"),
+    StopReason.INTERNAL_ERROR: StopCode(1, "refusal", "error"),
+    StopReason.USAGE_ERROR: StopCode(2, "refusal", "error"),
+    StopReason.GAVE_UP: StopCode(4, "end_turn", "gave_up"),
+    StopReason.MAX_TURNS: StopCode(5, "max_turn_requests", "max_turns"),
+    StopReason.MAX_SECONDS: StopCode(5, "max_turn_requests", "max_seconds"),
+    StopReason.MAX_TOKENS: StopCode(5, "max_tokens", "max_tokens"),
+    StopReason.MAX_REASONING: StopCode(5, "max_tokens", "max_reasoning"),
+    StopReason.CONTEXT_EXHAUSTED: StopCode(5, "max_tokens", "context_exhausted"),
+    StopReason.LOOP: StopCode(6, "max_turn_requests", "loop"),
+    StopReason.OVERTHINKING: StopCode(6, "max_turn_requests", "overthinking"),
+    StopReason.NO_PROGRESS: StopCode(6, "max_turn_requests", "no_progress"),
+    StopReason.DENIED: StopCode(7, "end_turn", "denied"),
+    StopReason.UNUSABLE_REPLY: StopCode(8, "refusal", "unusable_reply"),
+    StopReason.UNVERIFIED: StopCode(9, "end_turn", "unverified"),
+    StopReason.SERVER_FAILED: StopCode(75, "refusal", "server_failed"),
+    StopReason.INTERRUPTED: StopCode(130, "cancelled", "interrupted"),
+    StopReason.SIGNALLED: StopCode(128, "cancelled", "interrupted"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """Where and when an event happened.
+
+    seq counts up by one per session. agent is the path of the agent, "" for the main one, "1/2" for a subagent's
+    subagent. call is the call id, "" where the event belongs to no call. wall is Unix time and mono the monotonic
+    clock, both in seconds.
+    """
+
+    session: str
+    run: str
+    turn: int
+    seq: int
+    wall: float
+    mono: float
+    agent: str = ""
+    call: str = ""
+    v: int = SCHEMA_VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """Base of all event bodies."""
+
+    type: ClassVar[str] = ""
+    transient: ClassVar[bool] = False
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one reply or summed over a run, as the server counts them; estimated says that it did not."""
+
+    prompt: int = 0
+    completion: int = 0
+    cached: int = 0
+    reasoning: int = 0
+    estimated: bool = False
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.prompt + other.prompt,
+            self.completion + other.completion,
+            self.cached + other.cached,
+            self.reasoning + other.reasoning,
+            self.estimated or other.estimated,
+        )
+
+    @property
+    def total(self) -> int:
+        return self.prompt + self.completion
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedFile:
+    """A file that a run changed. path is relative to the workspace; added and removed count lines."""
+
+    path: str
+    kind: str
+    added: int = 0
+    removed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted(Body):
+    """A prompt was accepted. First event of each run."""
+
+    type: ClassVar[str] = "run.started"
+    prompt: str
+    workspace: str
+    model: str
+    server: str
+    mode: str
+    sandbox: str
+
+
+@dataclass(frozen=True, slots=True)
+class HeadSet(Body):
+    """Everything of a request but its messages, as JSON text. A second one in a session is an announced break."""
+
+    type: ClassVar[str] = "head.set"
+    head: str
+    why: str = "session start"
+
+
+@dataclass(frozen=True, slots=True)
+class MessageAdded(Body):
+    """A message entered the history; text is its exact JSON as sent to the server (UTF-8).
+
+    replaces_last: the message takes the place of the one before it (two user messages in a row become one).
+    """
+
+    type: ClassVar[str] = "message.added"
+    role: str
+    text: str
+    replaces_last: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStarted(Body):
+    """A request is about to be sent. prompt_tokens is an estimate; max_tokens the reply's limit."""
+
+    type: ClassVar[str] = "turn.started"
+    prompt_tokens: int
+    max_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting(Body):
+    """What the server is doing while nothing arrives: connecting, queued, prefill, loading, retry.
+
+    progress is 0 to 1, or -1 if unknown. seconds is how long the next try is away (retry), else 0.
+    """
+
+    type: ClassVar[str] = "waiting"
+    transient: ClassVar[bool] = True
+    state: str
+    detail: str = ""
+    progress: float = -1.0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningDelta(Body):
+    """More of the model's thinking."""
+
+    type: ClassVar[str] = "reasoning.delta"
+    transient: ClassVar[bool] = True
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ContentDelta(Body):
+    """More of the model's answer."""
+
+    type: ClassVar[str] = "content.delta"
+    transient: ClassVar[bool] = True
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ContentRetracted(Body):
+    """All content shown so far in this turn was something else: `reasoning`, or `discarded` (the reply is sent anew)."""
+
+    type: ClassVar[str] = "content.retracted"
+    transient: ClassVar[bool] = True
+    as_: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallProgress(Body):
+    """A call's arguments are being written: characters so far."""
+
+    type: ClassVar[str] = "call.progress"
+    transient: ClassVar[bool] = True
+    index: int
+    name: str
+    chars: int
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CallProposed(Body):
+    """A wholly received call, before approval. preview_kind is command, diff or text."""
+
+    type: ClassVar[str] = "call.proposed"
+    name: str
+    arguments: dict[str, Any]
+    effect: str
+    preview_kind: str = "text"
+    preview: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalAsked(Body):
+    """A call waits for an answer."""
+
+    type: ClassVar[str] = "approval.asked"
+    name: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalGiven(Body):
+    """The answer to a call's approval; by is person, rule, mode or program."""
+
+    type: ClassVar[str] = "approval.given"
+    allowed: bool
+    by: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CallStarted(Body):
+    """A call begins to run. On disk before its effects."""
+
+    type: ClassVar[str] = "call.started"
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallOutput(Body):
+    """Live output of a running call; data, never markup."""
+
+    type: ClassVar[str] = "call.output"
+    transient: ClassVar[bool] = True
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallFinished(Body):
+    """A call ended. text is what the model sees; data is structured (exit_status, path, truncated, ...).
+
+    status is ok, failed, denied, invalid, interrupted or blocked.
+    """
+
+    type: ClassVar[str] = "call.finished"
+    name: str
+    status: str
+    text: str
+    seconds: float
+    data: dict[str, Any] = field(default_factory=dict[str, Any])
+    changes: tuple[ChangedFile, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GuardFired(Body):
+    """A guard acted: guard is its name, action note, nudge, cut, block or stop, detail is for people."""
+
+    type: ClassVar[str] = "guard.fired"
+    guard: str
+    action: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Notice(Body):
+    """Something a person should know: level info, warning or error; remedy says what to do, if anything."""
+
+    type: ClassVar[str] = "notice"
+    level: str
+    text: str
+    remedy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class UsageReported(Body):
+    """Tokens of this turn, and its times: to the first token, and of the whole reply, in seconds."""
+
+    type: ClassVar[str] = "usage"
+    usage: Usage
+    first_token_seconds: float
+    reply_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class TurnFinished(Body):
+    """A reply and its calls are done. finish is the server's finish reason, ending how Pool read it."""
+
+    type: ClassVar[str] = "turn.finished"
+    finish: str
+    ending: str
+    calls: int
+    repairs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RunFinished(Body):
+    """Last event of each run. answer is the final reply's content; detail says more about the reason."""
+
+    type: ClassVar[str] = "run.finished"
+    reason: StopReason
+    exit_code: int
+    detail: str
+    answer: str
+    turns: int
+    seconds: float
+    usage: Usage
+    changes: tuple[ChangedFile, ...] = ()
+    signal: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event: envelope and body."""
+
+    envelope: Envelope
+    body: Body
+
+
+def plain(value: Any) -> Any:
+    """Turn dataclasses, enums and tuples into what a JSON encoder takes."""
+    if isinstance(value, Enum):
+        return value.value
+    if hasattr(value, "__dataclass_fields__"):
+        return {f.name.rstrip("_"): plain(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, dict):
+        return {str(k): plain(v) for k, v in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    if isinstance(value, (list, tuple)):
+        return [plain(v) for v in value]  # pyright: ignore[reportUnknownVariableType]
+    return value
+
+
+def to_dict(event: Event) -> dict[str, Any]:
+    """The event as one flat JSON object: envelope keys, `type`, then the body's keys."""
+    out: dict[str, Any] = {"type": event.body.type}
+    out.update(plain(event.envelope))
+    if not out["agent"]:
+        del out["agent"]
+    if not out["call"]:
+        del out["call"]
+    out.update(plain(event.body))
+    return out

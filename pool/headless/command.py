@@ -1,0 +1,133 @@
+"""The command line of `pool run`: flags and stdin to settings, a prompt and an output."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from pool.config.settings import (
+    Budgets,
+    SandboxChoice,
+    Settings,
+    SettingsError,
+    mode_of,
+    server_environment,
+)
+from pool.headless.stdin import read_stdin
+
+EXIT_USAGE = 2
+
+
+def parser() -> argparse.ArgumentParser:
+    """The flags of `pool run`."""
+    p = argparse.ArgumentParser(
+        prog="pool run",
+        description="Work one prompt to its end. The answer goes to stdout, everything else to stderr.",
+        epilog="Exit codes: 0 done, 2 usage, 4 could not do it, 5 budget, 6 loop, 7 denied, 8 no usable reply, "
+        "75 server failed, 130 interrupted. See docs/architecture.md.",
+    )
+    p.add_argument("prompt", nargs="*", help="what to do; '-' reads it from stdin")
+    p.add_argument("-f", "--file", metavar="FILE", help="read the prompt from a file")
+    p.add_argument("-C", "--dir", metavar="DIR", default=".", help="workspace folder (default: this one)")
+    p.add_argument("--base-url", metavar="URL", help="server, such as http://127.0.0.1:8000 (POOL_BASE_URL)")
+    p.add_argument("--model", metavar="ID", help="model id; default: the server's only one (POOL_MODEL)")
+    p.add_argument("--mode", metavar="MODE", help="default, accept-edits, auto, allow-all or plan")
+    p.add_argument("--sandbox", choices=[c.value for c in SandboxChoice], default="auto", help="default: auto")
+    p.add_argument("--thinking", choices=["on", "off"], default="on", help="the template's thinking switch (default: on)")
+    p.add_argument("--max-turns", type=_count, metavar="N", help="model replies (default 40, 0: no limit)")
+    p.add_argument("--max-seconds", type=_seconds, metavar="S", help="wall time (default 1800, 0: no limit)")
+    p.add_argument("--max-tokens", type=_count, metavar="N", help="tokens read and written in all (default: no limit)")
+    p.add_argument("--wait-server", type=_seconds, metavar="S", help="wait so long for a server that is away (default 60)")
+    p.add_argument("--trace", metavar="FILE", help="keep the raw bytes of each reply (keys removed) in FILE")
+    p.add_argument("-o", "--output", choices=["text", "json", "stream-json"], default="text")
+    p.add_argument("-v", "--verbose", action="store_true", help="progress on stderr also when it is no terminal")
+    p.add_argument("-q", "--quiet", action="store_true", help="no progress on stderr")
+    return p
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"{text} is below 0")
+    return value
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not 0 <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is no number of seconds")
+    return value
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run `pool run`; returns the exit code."""
+    try:
+        args = parser().parse_args(list(argv))
+    except SystemExit as error:
+        return int(error.code or 0)
+    try:
+        settings = settings_from(args)
+        prompt = prompt_from(args)
+    except SettingsError as error:
+        sys.stderr.write(f"pool run: {error}\n")
+        return EXIT_USAGE
+    level = 0 if args.quiet else 1 if args.verbose or sys.stderr.isatty() else 0
+    from pool.headless.run import run_to_end
+
+    return run_to_end(settings, prompt, output=args.output, level=level)
+
+
+def settings_from(args: argparse.Namespace) -> Settings:
+    """Settings from flags over the environment. Raises `SettingsError`."""
+    env = server_environment(os.environ)
+    workspace = Path(args.dir).expanduser()
+    if not workspace.is_dir():
+        raise SettingsError(f"the workspace {str(workspace)!r} is no folder; give one with -C DIR")
+    budgets = Budgets()
+    for flag, name in (("max_turns", "turns"), ("max_seconds", "seconds"), ("max_tokens", "tokens")):
+        value = getattr(args, flag)
+        if value is not None:
+            budgets = replace(budgets, **{name: value})
+    settings = Settings(
+        workspace=workspace.resolve(),
+        base_url=args.base_url or env.base_url,
+        model=args.model or env.model,
+        api_key=env.api_key,
+        window=env.window,
+        thinking=args.thinking == "on",
+        mode=mode_of(args.mode) if args.mode else None,
+        sandbox=SandboxChoice(args.sandbox),
+        budgets=budgets,
+        trace=Path(args.trace) if args.trace else None,
+    )
+    if args.wait_server is not None:
+        settings = replace(settings, wait_server_seconds=args.wait_server, first_contact_seconds=args.wait_server)
+    return settings
+
+
+def prompt_from(args: argparse.Namespace) -> str:
+    """The prompt: argument, then file, then what stdin holds. Raises `SettingsError` if there is none."""
+    words: list[str] = args.prompt
+    parts: list[str] = []
+    if words and words != ["-"]:
+        parts.append(" ".join(words))
+    if args.file:
+        parts.append(_file_text(args.file))
+    piped = read_stdin(wait_for_end=words == ["-"] or not parts)
+    if piped.strip():
+        parts.append(piped)
+    prompt = "\n\n".join(p for p in parts if p.strip())
+    if not prompt.strip():
+        raise SettingsError('there is no prompt; give one: pool run "PROMPT", -f FILE, or on stdin')
+    return prompt
+
+
+def _file_text(name: str) -> str:
+    try:
+        return Path(name).read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise SettingsError(f"cannot read the prompt from {name!r}: {error.strerror}") from None

@@ -1,0 +1,187 @@
+"""The three outputs of `pool run`: text, one JSON object, or a stream of JSON events."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any, Protocol, TextIO
+
+from pool.events import (
+    CallFinished,
+    CallOutput,
+    CallProposed,
+    ContentDelta,
+    ContentRetracted,
+    Event,
+    GuardFired,
+    HeadSet,
+    MessageAdded,
+    Notice,
+    ReasoningDelta,
+    RunFinished,
+    RunStarted,
+    StopReason,
+    TurnFinished,
+    TurnStarted,
+    Waiting,
+    plain,
+    to_dict,
+)
+from pool.headless.plain import safe
+
+OUTPUT_LINES = 12
+"""How many lines of a call's output the progress shows."""
+
+
+class Output(Protocol):
+    """Takes every event of a run, in order."""
+
+    def show(self, event: Event) -> None: ...
+
+
+class TextOutput:
+    """The answer on stdout at the end. Nothing else goes there."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+
+    def show(self, event: Event) -> None:
+        if isinstance(event.body, RunFinished) and event.body.answer:
+            self._out.write(safe(event.body.answer, terminal=self._out.isatty()) + "\n")
+            self._out.flush()
+
+
+class JsonOutput:
+    """One JSON object at the end: the run's last event."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+
+    def show(self, event: Event) -> None:
+        if isinstance(event.body, RunFinished):
+            _write_line(self._out, to_dict(event))
+
+
+class StreamJsonOutput:
+    """Every event as one line of JSON; the last line is `run.finished`.
+
+    `head.set` and `message.added` are the session log's and left out: the same facts are in the other events.
+    """
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+
+    def show(self, event: Event) -> None:
+        if not isinstance(event.body, (HeadSet, MessageAdded)):
+            _write_line(self._out, to_dict(event))
+
+
+def _write_line(out: TextIO, value: dict[str, Any]) -> None:
+    out.write(json.dumps(plain(value), ensure_ascii=True, separators=(",", ":")) + "\n")
+    out.flush()
+
+
+class Progress:
+    """What happens, in words, on stderr. level 0 shows warnings and errors only, 1 turns and calls, 2 the text too."""
+
+    def __init__(self, err: TextIO, level: int) -> None:
+        self._err = err
+        self._level = level
+        self._open = ""
+
+    def show(self, event: Event) -> None:
+        """Print what this event means to a person watching."""
+        if isinstance(event.body, Notice) and event.body.level != "info":
+            remedy = f"\n  {event.body.remedy}" if event.body.remedy else ""
+            self._line(f"pool: {event.body.text}{remedy}")
+        elif self._level >= 1:
+            self._show(event)
+
+    def _show(self, event: Event) -> None:
+        match event.body:
+            case RunStarted() as body:
+                self._line(f"pool: {body.model} at {body.server}, mode {body.mode}, sandbox {body.sandbox}")
+            case TurnStarted(prompt_tokens=tokens):
+                self._line(f"── turn {event.envelope.turn} (about {tokens:,} tokens)")
+            case ReasoningDelta(text=text):
+                self._text("thinking", text)
+            case ContentDelta(text=text):
+                self._text("says", text)
+            case ContentRetracted(as_=as_):
+                self._line("(that was thinking)" if as_ == "reasoning" else "(that reply broke off and is asked for again)")
+            case CallProposed(name=name, preview=preview):
+                self._line(f"→ {name} {_indented(preview)}")
+            case CallOutput(text=text):
+                self._text("output", text)
+            case CallFinished() as body:
+                self._finished(body)
+            case GuardFired(guard=guard, action=action, detail=detail):
+                self._line(f"guard {guard}: {action}: {detail}")
+            case Waiting(state=state, detail=detail, seconds=seconds) if state != "prefill":
+                self._line(f"waiting ({state}): {detail}" + (f", next try in {seconds:.1f} s" if seconds else ""))
+            case Notice(text=text):
+                self._line(f"pool: {text}")
+            case RunFinished() as body:
+                self._summary(body)
+            case TurnFinished():
+                self._end_text()
+            case _:
+                pass
+
+    def _finished(self, body: CallFinished) -> None:
+        lines = body.text.splitlines()
+        if self._open == "output":
+            lines = []
+        more = f"\n    ... {len(lines) - OUTPUT_LINES} more lines" if len(lines) > OUTPUT_LINES else ""
+        text = "".join(f"\n    {line}" for line in lines[:OUTPUT_LINES])
+        self._line(f"← {body.name}: {body.status}, {body.seconds:.1f} s{text}{more}")
+
+    def _summary(self, body: RunFinished) -> None:
+        files = ", ".join(f"{c.path} (+{c.added} -{c.removed})" for c in body.changes) or "none"
+        why = f": {body.detail}" if body.detail else ""
+        self._line(f"── {body.reason.value}{why}")
+        mark = "about " if body.usage.estimated else ""
+        self._line(
+            f"   {body.turns} turns, {mark}{body.usage.prompt:,} tokens read ({body.usage.cached:,} cached), "
+            f"{body.usage.completion:,} written, {body.seconds:.1f} s; files changed: {files}"
+        )
+
+    def _text(self, kind: str, text: str) -> None:
+        if self._open != kind:
+            self._end_text()
+            self._err.write("  · " if kind == "thinking" else "  | " if kind == "output" else "  ")
+            self._open = kind
+        self._err.write(safe(text, terminal=True).replace("\n", "\n  | " if kind == "output" else "\n    "))
+        self._err.flush()
+
+    def _end_text(self) -> None:
+        if self._open:
+            self._err.write("\n")
+            self._open = ""
+
+    def _line(self, text: str) -> None:
+        self._end_text()
+        self._err.write(safe(text, terminal=True) + "\n")
+        self._err.flush()
+
+
+def _indented(preview: str) -> str:
+    lines = preview.rstrip("\n").split("\n")
+    if len(lines) == 1:
+        return lines[0]
+    return "".join(f"\n    {line}" for line in lines)
+
+
+def output_for(name: str, out: TextIO | None = None) -> Output:
+    """The output by its name: text, json or stream-json."""
+    stream = out or sys.stdout
+    match name:
+        case "json":
+            return JsonOutput(stream)
+        case "stream-json":
+            return StreamJsonOutput(stream)
+        case _:
+            return TextOutput(stream)
+
+
+__all__ = ["JsonOutput", "Output", "Progress", "StopReason", "StreamJsonOutput", "TextOutput", "output_for"]

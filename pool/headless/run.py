@@ -1,0 +1,107 @@
+"""One prompt, worked to its end without a person: start-up, signals, output, exit code."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Iterator, Sequence
+
+from pool.agent.approvals import NobodyThere
+from pool.agent.factory import Session, open_session
+from pool.agent.ids import new_id
+from pool.agent.state import Stop
+from pool.config.settings import Settings, SettingsError
+from pool.events import STOP_TABLE, Event, RunFinished, StopReason
+from pool.headless.output import Output, Progress, output_for
+from pool.wire.errors import ServerProblem
+
+EXIT_USAGE = 2
+EXIT_SERVER = STOP_TABLE[StopReason.SERVER_FAILED].exit
+
+
+def run_to_end(settings: Settings, prompt: str, *, output: str, level: int) -> int:
+    """Work the prompt; returns the exit code."""
+    try:
+        return asyncio.run(_run(settings, prompt, output_for(output), Progress(sys.stderr, level)))
+    except SettingsError as error:
+        sys.stderr.write(f"pool run: {error}\n")
+        return EXIT_USAGE
+    except ServerProblem as problem:
+        remedy = f"\n  {problem.remedy}" if problem.remedy else ""
+        sys.stderr.write(f"pool run: {problem}{remedy}\n")
+        return EXIT_SERVER
+
+
+async def _run(settings: Settings, prompt: str, output: Output, progress: Progress) -> int:
+    async with open_session(settings, NobodyThere()) as session:
+        _refuse_or_warn(settings, session)
+        agent = session.agent
+        faces: Sequence[Output | Progress] = (progress, output)
+        printing = asyncio.create_task(_print(session.hub.subscribe(), faces, session))
+        with _signals(session):
+            finished = await agent.run(prompt, new_id())
+        session.hub.close()
+        await printing
+        return _exit_code(finished, printed=printing.result())
+
+
+def _refuse_or_warn(settings: Settings, session: Session) -> None:
+    """Say before the first request if no command could run; refuse if that was nobody's choice."""
+    if session.approvals.can_run_commands(interactive=False):
+        return
+    why = f"in mode {session.approvals.mode.value} no command can run, since nobody is there to approve it"
+    if settings.mode is None:
+        raise SettingsError(
+            f"{why} and no sandbox confines it ({session.sandbox_note}); "
+            "use --mode allow-all to run commands unconfined, or --mode accept-edits for edits only"
+        )
+    sys.stderr.write(f"pool run: {why}\n")
+
+
+@contextlib.contextmanager
+def _signals(session: Session) -> Iterator[None]:
+    """SIGINT, SIGTERM and SIGHUP end the run with its reason; a second SIGINT ends the process."""
+    loop = asyncio.get_running_loop()
+
+    def asked(number: int) -> None:
+        reason = StopReason.INTERRUPTED if number == signal.SIGINT else StopReason.SIGNALLED
+        session.agent.stop(Stop(reason, f"signal {signal.Signals(number).name}", number))
+        loop.remove_signal_handler(number)
+
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    for number in numbers:
+        loop.add_signal_handler(number, asked, number)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            loop.remove_signal_handler(number)
+
+
+async def _print(events: AsyncIterator[Event], faces: Sequence[Output | Progress], session: Session) -> bool:
+    """Show every event; False if the reader of the output has gone, which ends the run."""
+    async for event in events:
+        try:
+            for face in faces:
+                face.show(event)
+        except BrokenPipeError:
+            _silence()
+            session.agent.stop(Stop(StopReason.SIGNALLED, "the reader of the output has gone", signal.SIGPIPE))
+            return False
+    return True
+
+
+def _silence() -> None:
+    """Point stdout and stderr at nothing, so that no later write or flush can fail."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        os.dup2(null, stream.fileno())
+
+
+def _exit_code(finished: RunFinished, *, printed: bool) -> int:
+    if not printed:
+        return STOP_TABLE[StopReason.SIGNALLED].exit + signal.SIGPIPE
+    return finished.exit_code

@@ -1,0 +1,51 @@
+"""The protocols at which the core meets the world: who takes events, who approves, where messages come from."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from pool.events import Event
+
+
+class EventLog(Protocol):
+    """Durable storage of a session's events. `append` returns when the event is safe on disk."""
+
+    def append(self, event: Event) -> None: ...
+
+
+class EventSource(Protocol):
+    """What a face subscribes to."""
+
+    def subscribe(self, after: int = -1) -> AsyncIterator[Event]:
+        """All durable events with a sequence number above after, then everything as it happens."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalRequest:
+    """What a person is asked. preview is the exact command or diff, as data; why says which rule asks."""
+
+    call_id: str
+    name: str
+    arguments: Mapping[str, Any]
+    effect: str
+    preview_kind: str
+    preview: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalAnswer:
+    """The answer; reason reaches the model when it is a no. by is person, rule, mode or program."""
+
+    allowed: bool
+    by: str
+    reason: str = ""
+
+
+class Approver(Protocol):
+    """Answers approval requests: a person in a face, or a program."""
+
+    async def ask(self, request: ApprovalRequest) -> ApprovalAnswer: ...

@@ -1,0 +1,143 @@
+"""A chat client: one request in, reading events out, with the retries that make sense and no others.
+
+A reply that broke off is dropped and the same request sent again (its prompt is in the server's cache by then); the
+face is told by `Restarted` so that it takes back what it showed. Cancelling the task closes the socket.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from pool.wire.errors import ProblemKind, ServerProblem, classify_fault
+from pool.wire.reader import Reader
+from pool.wire.reading import Ending, Expectation, Reading, ReadingEvent
+from pool.wire.retry import RetryPolicy, decide
+from pool.wire.sse import SseDecoder
+from pool.wire.trace import TraceWriter
+from pool.wire.transport import Transport
+
+CHAT_PATH = "/chat/completions"
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Nothing is being received: state as in `events.Waiting`; seconds until the next try, 0 if none is planned."""
+
+    state: str
+    detail: str
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Restarted:
+    """The reply so far is void; it is asked for again."""
+
+    why: str
+
+
+ClientEvent = ReadingEvent | Pause | Restarted
+
+
+class ChatClient:
+    """Talks to one server. `reading` is the last whole reply; `contacted` says that the server has answered before."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        policy: RetryPolicy,
+        *,
+        trace: TraceWriter | None = None,
+        rng: random.Random | None = None,
+    ) -> None:
+        self.transport = transport
+        self.reading = Reading()
+        self.contacted = False
+        self._policy = policy
+        self._trace = trace
+        self._rng = rng or random.Random()
+
+    async def converse(self, body: bytes, expect: Expectation) -> AsyncIterator[ClientEvent]:
+        """Send a request and read its reply into `reading`. Raises `ServerProblem` when trying again is no use."""
+        started = time.monotonic()
+        attempt = 0
+        while True:
+            attempt += 1
+            shown = False
+            try:
+                async for event in self._attempt(body, expect):
+                    shown = True
+                    yield event
+                return
+            except ServerProblem as problem:
+                elapsed = time.monotonic() - started
+                retry = decide(self._policy, problem, attempt, elapsed, self.contacted, self._rng)
+                if retry is None:
+                    raise
+                if shown:
+                    yield Restarted(str(problem))
+                yield Pause(_state_of(problem), retry.why, retry.delay)
+                await asyncio.sleep(retry.delay)
+
+    async def _attempt(self, body: bytes, expect: Expectation) -> AsyncIterator[ReadingEvent]:
+        decoder, reader = SseDecoder(), Reader(expect)
+        record = self._trace.begin(body) if self._trace else None
+        received = False
+        try:
+            async with self.transport.open(CHAT_PATH, body) as response:
+                self.contacted = True
+                if record:
+                    record.status(response.status)
+                async for data in response.aiter_raw():
+                    received = True
+                    if record:
+                        record.chunk(data)
+                    for event in reader.feed(decoder.feed(data)):
+                        yield event
+        except ServerProblem as problem:
+            if problem.status:
+                self.contacted = True
+            if record:
+                record.problem(problem)
+            raise
+        for event in reader.feed(decoder.close()):
+            yield event
+        late, reading = reader.close()
+        if record:
+            record.finish(reading)
+        self._refuse_broken(reading, received=received, started=reader.started)
+        for event in late:
+            yield event
+        self.reading = reading
+
+    def _refuse_broken(self, reading: Reading, *, received: bool, started: bool) -> None:
+        """Raise for a reply that the server or the connection broke."""
+        if reading.fault is not None:
+            raise classify_fault(reading.fault, self.transport.endpoint, received=started)
+        match reading.ending:
+            case Ending.SERVER_ERROR | Ending.ABORTED:
+                message = f"the server ended the reply with {reading.finish!r}"
+                raise ServerProblem(ProblemKind.SERVER_ERROR, message, "see the server's log", received=started)
+            case Ending.DROPPED if started:
+                message = "the reply broke off: it ended without a finish reason"
+                raise ServerProblem(ProblemKind.DROPPED, message, "see the server's log", received=True)
+            case Ending.DROPPED:
+                message = "the server sent no data" if received else "the server sent an empty body"
+                raise ServerProblem(ProblemKind.DROPPED, message, "see the server's log", received=False)
+            case _:
+                pass
+
+
+def _state_of(problem: ServerProblem) -> str:
+    match problem.kind:
+        case ProblemKind.LOADING:
+            return "loading"
+        case ProblemKind.REFUSED | ProblemKind.UNREACHABLE:
+            return "connecting"
+        case ProblemKind.BUSY:
+            return "queued"
+        case _:
+            return "retry"

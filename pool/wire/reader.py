@@ -1,0 +1,349 @@
+"""The reader: decoded chunks in, small reading events out, and a `Reading` at the end. Pure: no I/O, no clock.
+
+It takes every chunk shape that servers are known to send (see `_delta_of`), keeps reasoning, content and calls apart,
+and decides at the end how the reply ended and which of its calls may be run. The same model text gives the same
+reading however it was cut into chunks.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
+
+import orjson
+
+from pool.events import Usage
+from pool.messages import valid_text
+from pool.wire.calls import CallAssembler
+from pool.wire.content import ContentSplitter, markup_is_over
+from pool.wire.finish import settle
+from pool.wire.markup import OPENERS, looks_like_call_start
+from pool.wire.reading import (
+    CallText,
+    ContentText,
+    ContentWasReasoning,
+    Expectation,
+    Reading,
+    ReadingEvent,
+    ReasoningText,
+    ServerFault,
+    UsageSoFar,
+)
+from pool.wire.sse import DONE
+
+Json = Mapping[str, Any]
+REASONING_FIELDS = ("reasoning", "reasoning_content", "thinking")
+"""Wire names of the reasoning channel, in the order in which they count if several are sent."""
+
+_HIGH_SURROGATE = re.compile("[\ud800-\udbff]\\Z")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_OPENER_START = re.compile(r"[<\[]")
+
+
+class ReasoningFilter:
+    """Passes reasoning on, holding back call markup, which is a call only if it stands at the very end."""
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+        self._buf = ""
+        self._sure = False
+
+    def feed(self, text: str, *, final: bool = False) -> list[ReadingEvent]:
+        """The reasoning that can be shown now; `parts` takes all of it."""
+        if text:
+            self.parts.append(text)
+        if not self._buf and not final and _OPENER_START.search(text) is None:
+            return [ReasoningText(text)] if text else []
+        self._buf += text
+        out: list[str] = []
+        while self._buf:
+            found = _OPENER_START.search(self._buf)
+            if found is None or final:
+                out.append(self._buf)
+                self._buf = ""
+                break
+            out.append(self._buf[: found.start()])
+            self._buf = self._buf[found.start() :]
+            if self._may_be_call():
+                break
+            out.append(self._buf[:1])
+            self._buf, self._sure = self._buf[1:], False
+        shown = "".join(out)
+        return [ReasoningText(shown)] if shown else []
+
+    def _may_be_call(self) -> bool:
+        text = self._buf
+        if not any(text.startswith(o) for o in OPENERS):
+            return any(o.startswith(text) for o in OPENERS)
+        if not self._sure:
+            looks = looks_like_call_start(text)
+            self._sure = looks is True
+            if looks is False:
+                return False
+        return not markup_is_over(text)
+
+    def drop_held(self) -> None:
+        """Forget held markup (it became a call): it is never shown."""
+        self._buf = ""
+
+
+class Reader:
+    """Reads one reply. Feed payloads of event-stream data lines, then `close`."""
+
+    def __init__(self, expect: Expectation) -> None:
+        self._expect = expect
+        self._content = ContentSplitter(expect.think_tags)
+        self._reasoning = ReasoningFilter()
+        self._calls = CallAssembler()
+        self._field = ""
+        self._finish = ""
+        self._stop = ""
+        self._usage: Usage | None = None
+        self._fault: ServerFault | None = None
+        self._repairs: list[str] = []
+        self._pending: dict[str, str] = {}
+
+    @property
+    def started(self) -> bool:
+        """Whether any text or call has arrived."""
+        return bool(self._reasoning.parts or self._content.content or self._content.reasoning or self._calls.open)
+
+    def feed(self, payloads: Iterable[bytes]) -> list[ReadingEvent]:
+        """Read payloads (the values of `data:` lines, or JSON documents); adjacent text is merged."""
+        events: list[ReadingEvent] = []
+        for payload in payloads:
+            if payload == DONE:
+                continue
+            for chunk in self._decode(payload):
+                self._chunk(chunk, events)
+        return _merged(events)
+
+    def close(self) -> tuple[list[ReadingEvent], Reading]:
+        """The end of the body: what was held back, and the whole reading."""
+        events: list[ReadingEvent] = []
+        halves, self._pending = self._pending, {}
+        for field, text in halves.items():
+            self._text(field, valid_text(text), events)
+        natural = self._finish in ("stop", "tool_calls", "eos", "") and not self._fault
+        events += self._content.close(apart=bool(self._field), natural=natural)
+        calls, broken, repairs = self._calls.finish()
+        reading, late = settle(
+            Reading(
+                reasoning="".join([*self._reasoning.parts, *self._content.reasoning]),
+                content="".join(self._content.content),
+                calls=calls,
+                broken=broken,
+                finish=self._finish,
+                stop=self._stop,
+                usage=self._usage,
+                reasoning_field=self._field,
+                fault=self._fault,
+                repairs=tuple(dict.fromkeys([*self._repairs, *self._content.repairs, *repairs])),
+            ),
+            self._expect,
+            held=self._content.held,
+            loose_call=self._content.loose_call,
+        )
+        if "call-in-reasoning" in reading.repairs:
+            self._reasoning.drop_held()
+        events += self._reasoning.feed("", final=True)
+        if late:
+            events.append(ContentText(late))
+        return _merged(events), reading
+
+    # -- chunks
+
+    def _decode(self, payload: bytes) -> list[Json]:
+        try:
+            value = orjson.loads(payload)
+        except ValueError:
+            value = self._decode_loosely(payload)
+        if isinstance(value, dict):
+            return [cast(Json, value)]
+        if isinstance(value, list):
+            return [cast(Json, v) for v in cast(list[Any], value) if isinstance(v, dict)]
+        return []
+
+    def _decode_loosely(self, payload: bytes) -> Any:
+        """What orjson refuses: lone surrogates, bytes that are no UTF-8, two documents in one event."""
+        text = payload.decode("utf-8", "replace")
+        try:
+            return json.loads(text, strict=False)
+        except ValueError:
+            pass
+        out: list[Any] = []
+        for line in text.split("\n"):
+            if line.strip() in ("", "[DONE]"):
+                continue
+            try:
+                out.append(json.loads(line, strict=False))
+            except ValueError:
+                self._repairs.append("undecodable-event")
+        return out
+
+    def _chunk(self, chunk: Json, events: list[ReadingEvent]) -> None:
+        error = chunk.get("error")
+        if error:
+            self._fault = self._fault or fault_of(error, chunk)
+            return
+        usage = usage_of(chunk)
+        if usage is not None:
+            self._usage = usage
+        delta, finish, stop = _delta_of(chunk)
+        if delta:
+            self._delta(delta, events)
+        if finish:
+            self._finish = finish
+        if stop:
+            self._stop = stop
+        if usage is not None and delta:
+            events.append(UsageSoFar(usage))
+
+    def _delta(self, delta: Json, events: list[ReadingEvent]) -> None:
+        """One delta may hold reasoning, content and calls together; this is their order."""
+        field, text = self._reasoning_in(delta)
+        if text:
+            self._field = self._field or field
+            self._text(field, text, events)
+        content = delta.get("content")
+        if content:
+            self._text("content", _flat(content), events)
+        calls = delta.get("tool_calls")
+        if calls:
+            events += self._calls.feed(calls)
+
+    def _reasoning_in(self, delta: Json) -> tuple[str, str]:
+        """A delta's reasoning under the name this reply uses; a server that sends two names sends the same text twice."""
+        for field in (self._field, *REASONING_FIELDS) if self._field else REASONING_FIELDS:
+            text = delta.get(field)
+            if isinstance(text, str) and text:
+                return field, text
+        return "", ""
+
+    def _text(self, field: str, text: str, events: list[ReadingEvent]) -> None:
+        if self._pending or _SURROGATE.search(text):
+            text = self._whole_characters(field, text)
+        if not text:
+            return
+        if field == "content":
+            events += self._content.feed(text, apart=bool(self._field))
+        else:
+            events += self._reasoning.feed(text)
+
+    def _whole_characters(self, field: str, text: str) -> str:
+        """Join surrogate pairs that were cut between two deltas."""
+        text = self._pending.pop(field, "") + text
+        if _HIGH_SURROGATE.search(text):
+            self._pending[field] = text[-1]
+            text = text[:-1]
+        return valid_text(text)
+
+
+def fault_of(error: Any, chunk: Json) -> ServerFault:
+    """An error object of any server's shape: `{"error": {...}}`, `{"error": "text"}`."""
+    if not isinstance(error, dict):
+        return ServerFault(str(error))
+    obj = cast(Json, error)
+    code = obj.get("code") or chunk.get("code") or 0
+    text = obj.get("message") or obj.get("detail") or json.dumps(obj, ensure_ascii=False)
+    number = int(code) if isinstance(code, int) or (isinstance(code, str) and code.isdigit()) else 0
+    return ServerFault(str(text), number, str(obj.get("type") or ""))
+
+
+def usage_of(chunk: Json) -> Usage | None:
+    """Token counts of a chunk: OpenAI's `usage`, or Ollama's native counters."""
+    raw = chunk.get("usage")
+    if isinstance(raw, dict):
+        u = cast(Json, raw)
+        prompt_details = cast(Json, u.get("prompt_tokens_details") or {})
+        details = cast(Json, u.get("completion_tokens_details") or {})
+        cached = _int(prompt_details.get("cached_tokens")) or _int(u.get("cached_tokens"))
+        timings = chunk.get("timings")
+        if not cached and isinstance(timings, dict):
+            cached = _int(cast(Json, timings).get("cache_n"))
+        reasoning = _int(details.get("reasoning_tokens")) or _int(u.get("reasoning_tokens"))
+        return Usage(_int(u.get("prompt_tokens")), _int(u.get("completion_tokens")), cached, reasoning)
+    if chunk.get("done") is True and "eval_count" in chunk:
+        return Usage(_int(chunk.get("prompt_eval_count")), _int(chunk.get("eval_count")))
+    return None
+
+
+def _int(value: Any) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def _delta_of(chunk: Json) -> tuple[Json, str, str]:
+    """Delta, finish reason and stop reason of a chunk, whatever its shape.
+
+    Seen: `choices[0].delta` (streams), `choices[0].message` (whole bodies), `choices` empty, null or missing (usage
+    and error chunks), Ollama's native `message` with `done_reason`, SGLang's `matched_stop`.
+    """
+    choices = chunk.get("choices")
+    if isinstance(choices, list) and choices:
+        first = cast(list[Any], choices)[0]
+        if not isinstance(first, dict):
+            return {}, "", ""
+        choice = cast(Json, first)
+        delta = choice.get("delta") or choice.get("message") or {}
+        stop = choice.get("stop_reason")
+        if stop is None:
+            stop = choice.get("matched_stop")
+        finish = choice.get("finish_reason")
+        return (
+            cast(Json, delta) if isinstance(delta, dict) else {},
+            str(finish) if finish else "",
+            "" if stop is None else str(stop),
+        )
+    message = chunk.get("message")
+    if isinstance(message, dict):
+        finish = chunk.get("done_reason") or ("stop" if chunk.get("done") is True else "")
+        return cast(Json, message), str(finish), ""
+    return {}, "", ""
+
+
+def _flat(content: Any) -> str:
+    """Content as text: some servers send a list of parts."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        parts = [p.get("text") for p in cast(list[Any], content) if isinstance(p, dict)]  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+        return "".join(p for p in cast(list[Any], parts) if isinstance(p, str))
+    return ""
+
+
+def _merged(events: list[ReadingEvent]) -> list[ReadingEvent]:
+    """Neighbouring text events joined, so that a burst of tokens is one event."""
+    if len(events) < 2:
+        return events
+    out: list[ReadingEvent] = []
+    run: list[str] = []
+    kind: type[ContentText] | type[ReasoningText] | None = None
+
+    def flush() -> None:
+        if kind is not None and run:
+            out.append(kind("".join(run)))
+            run.clear()
+
+    for event in events:
+        if isinstance(event, (ContentText, ReasoningText)):
+            if type(event) is not kind:
+                flush()
+                kind = type(event)
+            run.append(event.text)
+            continue
+        flush()
+        kind = None
+        if out and isinstance(event, (CallText, UsageSoFar)) and type(out[-1]) is type(event):
+            previous = out[-1]
+            same = not isinstance(event, CallText) or (isinstance(previous, CallText) and previous.index == event.index)
+            if same:
+                out[-1] = event
+                continue
+        out.append(event)
+    flush()
+    return out
+
+
+__all__ = ["ContentWasReasoning", "Reader", "ReasoningFilter", "fault_of", "usage_of"]

@@ -28,12 +28,12 @@ _VERSION_SEGMENT = re.compile(r"^v\d+\w*$")
 _SECRET_NAMES = re.compile(r"auth|cookie|key|token|secret|passw|signature", re.IGNORECASE)
 _SECRET_PARAMETER = r"[\w.-]*(?:key|token|secret|password|passwd|signature|auth)[\w.-]*"
 _PATTERNS = (
-    (re.compile(r"\b(Bearer|Basic)(\s+)[A-Za-z0-9._~+/=-]{8,}"), rf"\1\2{REDACTED}"),
-    (re.compile(r"(://)[^\s/@:\"']*:[^\s/@\"']+@"), rf"\1{REDACTED}@"),
-    (re.compile(rf"([?&]{_SECRET_PARAMETER}=)[^\s&#\"'<>]+", re.IGNORECASE), rf"\1{REDACTED}"),
+    (re.compile(r"\b(Bearer|Basic)(\s+)(?=\S*[\d=])[A-Za-z0-9._~+/=-]{8,}"), rf"\1\2{REDACTED}"),
+    (re.compile(r"(://)[^\s/@:\"'\\]*:[^\s/@\"'\\]+@"), rf"\1{REDACTED}@"),
+    (re.compile(rf"([?&]{_SECRET_PARAMETER}=)[^\s&#\"'<>\\]+", re.IGNORECASE), rf"\1{REDACTED}"),
     (
         re.compile(
-            r"\b((?:proxy-)?authorization|x-api-key|api-key)([\"']?\s*:\s*[\"']?)(?!Bearer|Basic)[^\s\"',}]+",
+            r"\b((?:proxy-)?authorization|x-api-key|api-key)([\"']?\s*:\s*[\"']?)(?!Bearer|Basic)[^\s\"',}\\]+",
             re.IGNORECASE,
         ),
         rf"\1\2{REDACTED}",

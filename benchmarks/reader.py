@@ -42,7 +42,12 @@ def text_reply(count: int) -> Iterator[bytes]:
 
 
 def call_reply(count: int) -> Iterator[bytes]:
-    head = {"index": 0, "id": "c", "type": "function", "function": {"name": "write", "arguments": '{"path":"a","content":"'}}
+    head = {
+        "index": 0,
+        "id": "c",
+        "type": "function",
+        "function": {"name": "write", "arguments": '{"path":"a","content":"'},
+    }
     yield event(tool_calls=[head])
     for i in range(count):
         yield event(tool_calls=[{"index": 0, "function": {"arguments": WORDS[i % len(WORDS)].strip() + " "}}])

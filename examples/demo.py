@@ -77,7 +77,7 @@ def server(folder: Path, speed: float) -> Iterator[dict[str, str]]:
         print(f"server: {os.environ['POOL_BASE_URL']} (POOL_BASE_URL)")
         yield {}
         return
-    command = [sys.executable, "-m", "pool", "sim", "--port", "0", "--tokens-per-second", str(speed)]
+    command = [sys.executable, "-m", "pool", "sim", "--port", "0", "--rate", str(speed)]
     log = folder / "sim.log"
     with log.open("w") as errors:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)

@@ -4,9 +4,9 @@ A run yields `Event`s: an `Envelope` (where in which session, and when) around a
 Faces draw them, `pool run -o stream-json` prints them, the session log keeps the durable ones. Bodies marked
 *transient* are shown and never logged. Readers skip kinds that they do not know.
 
-Order within a run: `RunStarted`, then per turn `TurnStarted`, deltas, `CallProposed`..., `CallStarted`, `CallOutput`...,
-`CallFinished`, `UsageReported`, `TurnFinished`; at the end `RunFinished`. `GuardFired`, `Notice` and `Waiting` may stand
-anywhere between.
+Order within a run: `RunStarted`; per turn `TurnStarted`, deltas, `UsageReported`, then for each call `CallProposed`,
+`CallStarted`, `CallOutput`, `CallFinished`, then `TurnFinished`; at the end `RunFinished`. `GuardFired`, `Notice` and
+`Waiting` may stand anywhere between.
 """
 
 from __future__ import annotations
@@ -217,7 +217,7 @@ class ContentDelta(Body):
 
 @dataclass(frozen=True, slots=True)
 class ContentRetracted(Body):
-    """All content shown so far in this turn was something else: `reasoning`, or `discarded` (the reply is sent anew)."""
+    """All content shown so far in this turn was something else: `reasoning`, or `discarded` (it is sent anew)."""
 
     type: ClassVar[str] = "content.retracted"
     transient: ClassVar[bool] = True

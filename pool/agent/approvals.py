@@ -24,7 +24,7 @@ class Approvals:
                 return ApprovalAnswer(False, "mode", "plan mode is read-only: say what you would do instead")
             case Mode.ALLOW_ALL, _:
                 return ApprovalAnswer(True, "mode")
-            case (Mode.AUTO | Mode.ACCEPT_EDITS), Effect.WRITE:
+            case ((Mode.AUTO | Mode.ACCEPT_EDITS), Effect.WRITE):
                 return ApprovalAnswer(True, "mode")
             case Mode.AUTO, Effect.EXECUTE:
                 return ApprovalAnswer(True, "mode") if self.sandboxed else "no sandbox confines this command"

@@ -88,7 +88,9 @@ class CallRunner:
 
         for raw in reading.calls:
             out.append(self._prepare_whole(raw, new_id(raw.id), allowed=allowed))
-        out += [self._prepare_broken(broken, new_id(broken.id)) for broken in reading.broken if broken.name or broken.id]
+        out += [
+            self._prepare_broken(broken, new_id(broken.id)) for broken in reading.broken if broken.name or broken.id
+        ]
         return out
 
     def _prepare_whole(self, raw: RawCall, call_id: str, *, allowed: bool) -> PreparedCall:
@@ -99,8 +101,12 @@ class CallRunner:
         if not allowed:
             return PreparedCall(call, tool, {}, "No tool may be called in this reply.")
         if tool is None:
-            given = f"There is no tool named {raw.name.strip()!r}." if raw.name.strip() else "The call has no tool name."
-            return PreparedCall(call, None, {}, f"{given} The tools are: {', '.join(self.tools)}.", {"unknown_tool": True})
+            given = (
+                f"There is no tool named {raw.name.strip()!r}." if raw.name.strip() else "The call has no tool name."
+            )
+            return PreparedCall(
+                call, None, {}, f"{given} The tools are: {', '.join(self.tools)}.", {"unknown_tool": True}
+            )
         coerced = coerce(arguments, tool.spec.parameters)
         if coerced.problems:
             text = f"{name} was not run: {' '.join(coerced.problems)}"

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+
+from pool_tools.sandbox import NoSandbox, Sandbox, probe_sandbox
+from pool_tools.toolbox import Toolbox
 
 from pool.agent.approvals import Approvals
 from pool.agent.calls import CallRunner
@@ -25,8 +28,6 @@ from pool.wire.reading import DEFAULT_THINK_TAGS, Expectation
 from pool.wire.request import Head, RequestBuilder
 from pool.wire.tokens import TokenMeter
 from pool_tools import Tool
-from pool_tools.sandbox import NoSandbox, Sandbox, probe_sandbox
-from pool_tools.toolbox import Toolbox
 from pool_tools.workspace import Workspace
 
 
@@ -41,7 +42,7 @@ class Session:
 
 
 @asynccontextmanager
-async def open_session(settings: Settings, approver: Approver, log: EventLog | None = None) -> AsyncIterator[Session]:
+async def open_session(settings: Settings, approver: Approver, log: EventLog | None = None) -> AsyncGenerator[Session]:
     """A session with its server found and its sandbox probed; closed with all it started.
 
     Raises `SettingsError` where a setting cannot be met and `ServerProblem` where no server is found.

@@ -86,9 +86,7 @@ class Agent:
         self._stop_asked = None
         waited = self._calls.waited_seconds
         labels = self._labels
-        self.hub.emit(
-            RunStarted(prompt, labels.workspace, labels.model, labels.server, labels.mode, labels.sandbox)
-        )
+        self.hub.emit(RunStarted(prompt, labels.workspace, labels.model, labels.server, labels.mode, labels.sandbox))
         self.hub.emit(HeadSet(self._replies.head_json))
         self.history.add_user(prompt)
         self._task = asyncio.create_task(self._work())

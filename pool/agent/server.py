@@ -12,7 +12,9 @@ from pool.config.settings import USUAL_PORTS, Settings, SettingsError
 from pool.wire.client import ChatClient
 from pool.wire.dialects import Dialect, ServerKind, for_server
 from pool.wire.endpoint import parse_endpoint
-from pool.wire.probe import ServerInfo, discover, probe
+from pool.wire.errors import ProblemKind, ServerProblem
+from pool.wire.identify import ServerInfo
+from pool.wire.probe import discover, probe
 from pool.wire.retry import RetryPolicy
 from pool.wire.trace import TraceWriter
 from pool.wire.transport import Transport
@@ -32,6 +34,7 @@ class ServerLink:
         self.model = model
         self.info = info
         self._given_window = settings.window
+        self._thinking = settings.thinking
         self._task: asyncio.Task[ServerInfo] | None = None
 
     async def __aenter__(self) -> Self:
@@ -70,24 +73,29 @@ class ServerLink:
     def dialect(self) -> Dialect:
         """What this server understands; the generic dialect until it is known."""
         info = self.look()
-        return for_server(info.kind if info else ServerKind.GENERIC)
+        return info.dialect if info else for_server(ServerKind.GENERIC)
 
     @property
     def extra(self) -> Mapping[str, Any]:
-        """Request fields that this server understands beyond the common ones."""
-        return self.dialect.request_extra
+        """Request fields that this server understands beyond the common ones. None of them touches the prompt."""
+        dialect = self.dialect
+        extra: dict[str, Any] = dict(dialect.thinking(self._thinking))
+        extra.pop("chat_template_kwargs", None)
+        extra.update(dialect.repetition_detection)
+        if dialect.continuous_usage:
+            extra["stream_options"] = {"continuous_usage_stats": True}
+        return extra
 
 
 async def find_server(settings: Settings) -> ServerLink:
     """A link to the configured server, or to one on a usual port. Raises `SettingsError`, `ServerProblem`."""
-    info: ServerInfo | None = None
-    base_url = settings.base_url
+    base_url, info = settings.base_url, None
     if not base_url:
         found = await discover(USUAL_PORTS)
         if not found:
             ports = ", ".join(str(p) for p in USUAL_PORTS)
-            raise SettingsError(f"no server answers on this machine (ports {ports}); {START_HINT}")
-        base_url = found[0].base_url
+            raise SettingsError(f"no model server answers on this machine (ports {ports}); {START_HINT}")
+        base_url, info = found[0].base_url, found[0].info
     try:
         endpoint = parse_endpoint(base_url, settings.api_key, settings.headers)
     except ValueError as error:
@@ -100,7 +108,7 @@ async def find_server(settings: Settings) -> ServerLink:
     client = ChatClient(transport, policy, trace=trace)
     model = settings.model
     if not model:
-        info = await probe(transport, None)
+        info = info or await probe(transport, None)
         model = _only_model(info, endpoint.display)
     return ServerLink(client, settings, model, info)
 
@@ -108,6 +116,9 @@ async def find_server(settings: Settings) -> ServerLink:
 def _only_model(info: ServerInfo, display: str) -> str:
     if info.model:
         return info.model
+    if not info.reachable or info.locked:
+        kind = ProblemKind.UNAUTHORIZED if info.locked else ProblemKind.REFUSED
+        raise ServerProblem(kind, " ".join(info.notes) or f"nothing answers at {display}", START_HINT)
     if not info.models:
         raise SettingsError(f"the server at {display} names no model; give one with --model or POOL_MODEL")
     names = ", ".join(info.models[:8])

@@ -13,6 +13,7 @@ from pool.events import (
     CallProgress,
     ContentDelta,
     ContentRetracted,
+    Notice,
     ReasoningDelta,
     TurnStarted,
     Usage,
@@ -32,7 +33,7 @@ from pool.wire.reading import (
     UsageSoFar,
 )
 from pool.wire.request import RequestBuilder
-from pool.wire.tokens import TokenMeter
+from pool.wire.tokens import TokenMeter, raw_tokens
 
 WINDOW_MARGIN_TOKENS = 256
 """Kept free between the estimated prompt plus `max_tokens` and the window, since the estimate can be off."""
@@ -80,21 +81,19 @@ class ReplyStream:
         return encode_json(self._builder.head.fields()).decode()
 
     async def reply(self, history: History, *, first_turn: bool) -> Reading:
-        """One reply, read. Raises `ServerProblem`. If the window turns out smaller than thought, fits and sends once more."""
+        """One reply, read; sent once more, fitted, if the window turns out to be smaller. Raises `ServerProblem`."""
         wanted = self._budgets.answer_tokens + (
             self._budgets.reasoning_first_turn if first_turn else self._budgets.reasoning_turn
         )
-        prompt = self._meter.estimate(history.size + len(self.head_json))
         try:
-            return await self._send(history, prompt, self._fitted(wanted, prompt))
+            return await self._send(history, wanted)
         except ServerProblem as problem:
             if problem.kind is not ProblemKind.OVERFLOW or not problem.window:
                 raise
             self._learned_window = problem.window
-            left = self._fitted(wanted, problem.prompt_tokens or prompt)
-            if left < LEAST_ANSWER_TOKENS:
+            if problem.window - (problem.prompt_tokens or 0) < LEAST_ANSWER_TOKENS:
                 raise
-            return await self._send(history, problem.prompt_tokens or prompt, left)
+            return await self._send(history, wanted, at_least=problem.prompt_tokens or 0)
 
     def _fitted(self, wanted: int, prompt: int) -> int:
         """`max_tokens` for a prompt of so many tokens: what is wanted, or what the window leaves, never under 1."""
@@ -102,16 +101,20 @@ class ReplyStream:
             return wanted
         return max(1, min(wanted, self.window - prompt - WINDOW_MARGIN_TOKENS))
 
-    async def _send(self, history: History, prompt: int, max_tokens: int) -> Reading:
-        body = self._builder.build(history.data, max_tokens=max_tokens, extra=self._link.extra)
-        self._hub.emit(TurnStarted(prompt, max_tokens))
-        self._hub.emit(Waiting("prefill", f"about {prompt:,} tokens"))
+    async def _send(self, history: History, wanted: int, at_least: int = 0) -> Reading:
+        """Send the history. at_least is a lower bound of the prompt's tokens that the server named."""
+        messages = history.data
+        estimate = self._meter.estimate(self._builder.build(messages, max_tokens=wanted))
+        max_tokens = self._fitted(wanted, max(estimate.upper if not at_least else estimate.tokens, at_least))
+        body = self._builder.build(messages, max_tokens=max_tokens, extra=self._link.extra)
+        self._hub.emit(TurnStarted(estimate.tokens, max_tokens))
+        self._hub.emit(Waiting("prefill", f"about {estimate.tokens:,} tokens"))
         clock = _Clock(time.monotonic())
         expect = replace(self._expect, max_tokens=max_tokens, window=self.window)
         async for event in self._link.client.converse(body, expect):
             self._show(event, clock)
         reading = self._link.client.reading
-        self._measure(reading, len(body), clock)
+        self._measure(reading, body, clock)
         return reading
 
     def _show(self, event: ClientEvent, clock: _Clock) -> None:
@@ -136,13 +139,20 @@ class ReplyStream:
                 pass
         clock.first = clock.first or time.monotonic()
 
-    def _measure(self, reading: Reading, request_bytes: int, clock: _Clock) -> None:
+    def _measure(self, reading: Reading, body: bytes, clock: _Clock) -> None:
         now = time.monotonic()
         usage = reading.usage
         if usage is None or not usage.prompt:
-            said = len(reading.reasoning) + len(reading.content) + sum(len(c.arguments) for c in reading.calls)
-            usage = Usage(self._meter.estimate(request_bytes), self._meter.estimate(said), estimated=True)
+            said = "".join([reading.reasoning, reading.content, *(c.arguments for c in reading.calls)])
+            usage = Usage(self._meter.estimate(body).tokens, round(raw_tokens(said.encode())), estimated=True)
         else:
-            self._meter.learn(request_bytes, usage.prompt)
+            if self._meter.shortfall(body, usage.prompt):
+                self._warn_of_shortfall(body, usage.prompt)
+            self._meter.learn(body, usage.prompt)
         self.usage = usage
         self._hub.emit(UsageReported(usage, (clock.first or now) - clock.sent, now - clock.sent))
+
+    def _warn_of_shortfall(self, body: bytes, read: int) -> None:
+        sent = self._meter.estimate(body).tokens
+        text = f"the server read {read:,} tokens of about {sent:,} that were sent: the front of the prompt was cut off"
+        self._hub.emit(Notice("warning", text, self._link.dialect.window_remedy))

@@ -37,11 +37,15 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--model", metavar="ID", help="model id; default: the server's only one (POOL_MODEL)")
     p.add_argument("--mode", metavar="MODE", help="default, accept-edits, auto, allow-all or plan")
     p.add_argument("--sandbox", choices=[c.value for c in SandboxChoice], default="auto", help="default: auto")
-    p.add_argument("--thinking", choices=["on", "off"], default="on", help="the template's thinking switch (default: on)")
+    p.add_argument(
+        "--thinking", choices=["on", "off"], default="on", help="the template's thinking switch (default: on)"
+    )
     p.add_argument("--max-turns", type=_count, metavar="N", help="model replies (default 40, 0: no limit)")
     p.add_argument("--max-seconds", type=_seconds, metavar="S", help="wall time (default 1800, 0: no limit)")
     p.add_argument("--max-tokens", type=_count, metavar="N", help="tokens read and written in all (default: no limit)")
-    p.add_argument("--wait-server", type=_seconds, metavar="S", help="wait so long for a server that is away (default 60)")
+    p.add_argument(
+        "--wait-server", type=_seconds, metavar="S", help="wait so long for a server that is away (default 60)"
+    )
     p.add_argument("--trace", metavar="FILE", help="keep the raw bytes of each reply (keys removed) in FILE")
     p.add_argument("-o", "--output", choices=["text", "json", "stream-json"], default="text")
     p.add_argument("-v", "--verbose", action="store_true", help="progress on stderr also when it is no terminal")

@@ -108,7 +108,9 @@ class Progress:
             case ContentDelta(text=text):
                 self._text("says", text)
             case ContentRetracted(as_=as_):
-                self._line("(that was thinking)" if as_ == "reasoning" else "(that reply broke off and is asked for again)")
+                self._line(
+                    "(that was thinking)" if as_ == "reasoning" else "(that reply broke off and is asked for again)"
+                )
             case CallProposed(name=name, preview=preview):
                 self._line(f"→ {name} {_indented(preview)}")
             case CallOutput(text=text):

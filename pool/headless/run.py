@@ -7,7 +7,7 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Generator, Sequence
 
 from pool.agent.approvals import NobodyThere
 from pool.agent.factory import Session, open_session
@@ -62,7 +62,7 @@ def _refuse_or_warn(settings: Settings, session: Session) -> None:
 
 
 @contextlib.contextmanager
-def _signals(session: Session) -> Iterator[None]:
+def _signals(session: Session) -> Generator[None]:
     """SIGINT, SIGTERM and SIGHUP end the run with its reason; a second SIGINT ends the process."""
     loop = asyncio.get_running_loop()
 

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import random
-import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
+from pool.events import plain
 from pool.wire.errors import ProblemKind, ServerProblem, classify_fault
 from pool.wire.reader import Reader
 from pool.wire.reading import Ending, Expectation, Reading, ReadingEvent
-from pool.wire.retry import RetryPolicy, decide
+from pool.wire.retry import Attempts, RetryPolicy
 from pool.wire.sse import SseDecoder
-from pool.wire.trace import TraceWriter
+from pool.wire.trace import ReplyTrace, TraceWriter
 from pool.wire.transport import Transport
 
-CHAT_PATH = "/chat/completions"
+CHAT_PATH = "chat/completions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +62,8 @@ class ChatClient:
 
     async def converse(self, body: bytes, expect: Expectation) -> AsyncIterator[ClientEvent]:
         """Send a request and read its reply into `reading`. Raises `ServerProblem` when trying again is no use."""
-        started = time.monotonic()
-        attempt = 0
+        attempts = Attempts(self._policy, self._rng)
         while True:
-            attempt += 1
             shown = False
             try:
                 async for event in self._attempt(body, expect):
@@ -73,42 +71,45 @@ class ChatClient:
                     yield event
                 return
             except ServerProblem as problem:
-                elapsed = time.monotonic() - started
-                retry = decide(self._policy, problem, attempt, elapsed, self.contacted, self._rng)
+                self.contacted = self.contacted or bool(problem.status) or problem.received
+                retry = attempts.after(problem, self.contacted)
                 if retry is None:
                     raise
                 if shown:
                     yield Restarted(str(problem))
-                yield Pause(_state_of(problem), retry.why, retry.delay)
+                yield Pause(_state_of(problem), f"{problem.message}; {retry.why}", retry.delay)
                 await asyncio.sleep(retry.delay)
 
     async def _attempt(self, body: bytes, expect: Expectation) -> AsyncIterator[ReadingEvent]:
-        decoder, reader = SseDecoder(), Reader(expect)
-        record = self._trace.begin(body) if self._trace else None
-        received = False
+        record = self._trace.request(self.transport.endpoint.url(CHAT_PATH), body) if self._trace else None
+        reader = Reader(expect)
         try:
-            async with self.transport.open(CHAT_PATH, body) as response:
-                self.contacted = True
-                if record:
-                    record.status(response.status)
-                async for data in response.aiter_raw():
-                    received = True
-                    if record:
-                        record.chunk(data)
-                    for event in reader.feed(decoder.feed(data)):
-                        yield event
+            async for event in self._read(body, reader, record):
+                yield event
         except ServerProblem as problem:
-            if problem.status:
-                self.contacted = True
             if record:
-                record.problem(problem)
+                record.end({"problem": str(problem)})
             raise
+
+    async def _read(self, body: bytes, reader: Reader, record: ReplyTrace | None) -> AsyncIterator[ReadingEvent]:
+        decoder = SseDecoder()
+        received = False
+        async with self.transport.open(CHAT_PATH, body) as response:
+            self.contacted = True
+            if record:
+                record.status(response.status, response.headers)
+            async for data in response.aiter_raw():
+                received = True
+                if record:
+                    record.chunk(data)
+                for event in reader.feed(decoder.feed(data)):
+                    yield event
         for event in reader.feed(decoder.close()):
             yield event
         late, reading = reader.close()
-        if record:
-            record.finish(reading)
         self._refuse_broken(reading, received=received, started=reader.started)
+        if record:
+            record.end(plain(reading))
         for event in late:
             yield event
         self.reading = reading

@@ -215,7 +215,7 @@ class Reader:
             events += self._calls.feed(calls)
 
     def _reasoning_in(self, delta: Json) -> tuple[str, str]:
-        """A delta's reasoning under the name this reply uses; a server that sends two names sends the same text twice."""
+        """A delta's reasoning; a server that sends it under two names sends the same text twice."""
         for field in (self._field, *REASONING_FIELDS) if self._field else REASONING_FIELDS:
             text = delta.get(field)
             if isinstance(text, str) and text:
@@ -286,7 +286,7 @@ def _delta_of(chunk: Json) -> tuple[Json, str, str]:
         if not isinstance(first, dict):
             return {}, "", ""
         choice = cast(Json, first)
-        delta = choice.get("delta") or choice.get("message") or {}
+        delta: Any = choice.get("delta") or choice.get("message")
         stop = choice.get("stop_reason")
         if stop is None:
             stop = choice.get("matched_stop")

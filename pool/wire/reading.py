@@ -9,7 +9,6 @@ from typing import Any
 
 from pool.events import Usage
 
-
 DEFAULT_THINK_TAGS = ("think", "thinking", "mm:think")
 """Tag names that wrap reasoning; a profile may add to them."""
 

@@ -85,7 +85,11 @@ class RequestBuilder:
         Every request streams and asks for usage. tool_choice "none" keeps the tools in the request (dropping them costs
         the prefix). extra are fields of this request alone; they must not repeat the head's.
         """
-        tail: dict[str, Any] = {"stream": True, "stream_options": {"include_usage": True}, "max_tokens": max(1, max_tokens)}
+        tail: dict[str, Any] = {
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            "max_tokens": max(1, max_tokens),
+        }
         if tool_choice and self.head.tools:
             tail["tool_choice"] = tool_choice
         merge(tail, extra or {})

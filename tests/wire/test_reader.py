@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -305,7 +306,7 @@ TEXTS = st.lists(st.one_of(st.sampled_from(WORDS), st.text(max_size=6)), max_siz
 
 def cut(text: str, cuts: Sequence[int]) -> list[str]:
     edges = sorted({c % (len(text) + 1) for c in cuts} | {0, len(text)})
-    return [text[a:b] for a, b in zip(edges, edges[1:], strict=False)]
+    return [text[a:b] for a, b in pairwise(edges)]
 
 
 @settings(max_examples=2000, deadline=None)

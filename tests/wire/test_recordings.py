@@ -116,7 +116,7 @@ def payloads(pieces: list[bytes]) -> list[bytes]:
 
 @pytest.mark.parametrize("folder", cases("stream.sse"), ids=name_of)
 def test_every_split_gives_the_same_reading(folder: Path) -> None:
-    """One byte at a time, and cut in two at each position: the payloads are the same, and so is what is read of them."""
+    """One byte at a time, and cut in two at each position: the same payloads, and the same reading of them."""
     raw = (folder / "stream.sse").read_bytes()
     expect = expectation(folder)
     whole = read(expect, [raw])

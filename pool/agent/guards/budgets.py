@@ -21,7 +21,9 @@ class TurnBudget(Guard):
 
     def before_turn(self, run: RunState) -> Verdict | None:
         if self._limit and run.turns >= self._limit:
-            return Stop(StopReason.MAX_TURNS, f"{run.turns} of {self._limit} turns are used; --max-turns sets the limit")
+            return Stop(
+                StopReason.MAX_TURNS, f"{run.turns} of {self._limit} turns are used; --max-turns sets the limit"
+            )
         return None
 
 

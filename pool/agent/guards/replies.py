@@ -65,7 +65,10 @@ class ReplyGuard(Guard):
 
     def _nothing(self, reading: Reading) -> Verdict:
         if reading.finish == "tool_calls":
-            told, detail = "the server announced a tool call, but none arrived", "a tool call was announced and none came"
+            told, detail = (
+                "the server announced a tool call, but none arrived",
+                "a tool call was announced and none came",
+            )
         elif reading.reasoning.strip():
             told = "your whole reply was thinking; nothing outside of it arrived"
             detail = "the model only thought and gave no answer"
@@ -98,5 +101,7 @@ class ReplyGuard(Guard):
         if not _ANNOUNCES.search(last) or self._announced >= ANNOUNCEMENT_NUDGES:
             return None
         self._announced += 1
-        told = "[Pool] You said what you will do, but made no tool call. Make the call now, or say that you are finished."
+        told = (
+            "[Pool] You said what you will do, but made no tool call. Make the call now, or say that you are finished."
+        )
         return Nudge(told, "the model announced an action and did not take it")

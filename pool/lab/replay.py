@@ -1,0 +1,111 @@
+"""`pool replay FILE`: read the replies of a trace again, and say where today's reading differs from the one kept."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TextIO, cast
+
+from pool.events import plain
+from pool.wire.reader import Reader
+from pool.wire.reading import DEFAULT_THINK_TAGS, Expectation, Reading
+from pool.wire.sse import SseDecoder
+from pool.wire.trace import TracedReply, read_trace
+
+EXIT_USAGE = 2
+EXIT_DIFFERS = 1
+SHOWN_CHARS = 400
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run `pool replay`: 0 if every reply reads as before, 1 if one differs, 2 if the file cannot be read."""
+    parser = argparse.ArgumentParser(prog="pool replay", description="Read the replies of a trace again.")
+    parser.add_argument("file", help="a file written by --trace")
+    parser.add_argument("--json", action="store_true", help="one JSON object per reply")
+    parser.add_argument("--window", type=int, default=0, metavar="N", help="the server's context window in tokens")
+    args = parser.parse_args(list(argv))
+    try:
+        replies = list(read_trace(Path(args.file)))
+    except OSError as error:
+        sys.stderr.write(f"pool replay: cannot read {args.file!r}: {error.strerror}\n")
+        return EXIT_USAGE
+    if not replies:
+        sys.stderr.write(f"pool replay: {args.file!r} holds no reply; it should be a file written by --trace\n")
+        return EXIT_USAGE
+    differing = 0
+    for number, reply in enumerate(replies, 1):
+        reading = read_again(reply, args.window)
+        changed = differences(reply, reading)
+        differing += bool(changed)
+        _show(sys.stdout, number, reply, reading, changed, as_json=args.json)
+    return EXIT_DIFFERS if differing else 0
+
+
+def read_again(reply: TracedReply, window: int = 0) -> Reading:
+    """Today's reading of a traced reply."""
+    decoder, reader = SseDecoder(), Reader(expectation_of(reply.request, window))
+    for _, data in reply.chunks:
+        reader.feed(decoder.feed(data))
+    reader.feed(decoder.close())
+    return reader.close()[1]
+
+
+def expectation_of(request: str, window: int = 0) -> Expectation:
+    """What a request body asked for, as far as reading its reply depends on it."""
+    try:
+        value: Any = json.loads(request)
+    except ValueError:
+        value = {}
+    body = cast(Mapping[str, Any], value) if isinstance(value, dict) else {}
+    tools = [t.get("function", {}) for t in body.get("tools") or []]
+    return Expectation(
+        tools={t["name"]: t.get("parameters", {}) for t in tools if "name" in t},
+        calls_allowed=body.get("tool_choice") != "none",
+        thinking=bool((body.get("chat_template_kwargs") or {}).get("enable_thinking", True)),
+        max_tokens=body.get("max_tokens") or 0,
+        window=window,
+        think_tags=DEFAULT_THINK_TAGS,
+    )
+
+
+def differences(reply: TracedReply, reading: Reading) -> list[str]:
+    """Names of the parts that read otherwise than when the trace was written; the ending depends on the window."""
+    kept, now = reply.reading, plain(reading)
+    if not kept or "problem" in kept:
+        return []
+    return [k for k in ("reasoning", "content", "calls", "broken", "finish") if k in kept and kept[k] != now[k]]
+
+
+def _show(
+    out: TextIO, number: int, reply: TracedReply, reading: Reading, changed: list[str], *, as_json: bool
+) -> None:
+    if as_json:
+        row = {"reply": number, "status": reply.status, "reading": plain(reading), "differs": changed}
+        out.write(json.dumps(row) + "\n")
+        return
+    size = sum(len(data) for _, data in reply.chunks)
+    last = reply.chunks[-1][0] if reply.chunks else 0.0
+    out.write(f"reply {number}: HTTP {reply.status}, {size:,} bytes in {len(reply.chunks)} pieces, {last:.2f} s\n")
+    if problem := reply.reading.get("problem"):
+        out.write(f"  then: {problem}\n")
+    out.write(f"  ending {reading.ending.value}, finish {reading.finish or '-'}, stop {reading.stop or '-'}\n")
+    for name in ("reasoning", "content"):
+        text = getattr(reading, name)
+        if text:
+            out.write(f"  {name}: {_short(text)}\n")
+    for call in reading.calls:
+        out.write(f"  call {call.name} {_short(call.arguments)}\n")
+    for broken in reading.broken:
+        out.write(f"  broken call {broken.name or '(no name)'}: {broken.why}\n")
+    if reading.repairs:
+        out.write(f"  mended: {', '.join(reading.repairs)}\n")
+    if changed:
+        out.write(f"  reads otherwise than when it was traced: {', '.join(changed)}\n")
+
+
+def _short(text: str) -> str:
+    shown = json.dumps(text, ensure_ascii=True)
+    return shown if len(shown) <= SHOWN_CHARS else f"{shown[:SHOWN_CHARS]}... ({len(text):,} characters)"

@@ -26,11 +26,10 @@ PLACEHOLDER_KEYS = frozenset(
 _API_SUFFIXES = ("/chat/completions", "/completions", "/models", "/responses", "/messages")
 _VERSION_SEGMENT = re.compile(r"^v\d+\w*$")
 _SECRET_NAMES = re.compile(r"auth|cookie|key|token|secret|passw|signature", re.IGNORECASE)
-_SECRET_PARAMETER = r"[\w.-]*(?:key|token|secret|password|passwd|signature|auth)[\w.-]*"
+_PARAMETER = re.compile(r"([?&])([\w.-]{1,64})=([^\s&#\"'<>\\]+)")
 _PATTERNS = (
     (re.compile(r"\b(Bearer|Basic)(\s+)(?=\S*[\d=])[A-Za-z0-9._~+/=-]{8,}"), rf"\1\2{REDACTED}"),
-    (re.compile(r"(://)[^\s/@:\"'\\]*:[^\s/@\"'\\]+@"), rf"\1{REDACTED}@"),
-    (re.compile(rf"([?&]{_SECRET_PARAMETER}=)[^\s&#\"'<>\\]+", re.IGNORECASE), rf"\1{REDACTED}"),
+    (re.compile(r"(://)[^\s/@:\"'\\]{0,200}:[^\s/@\"'\\]{1,200}@"), rf"\1{REDACTED}@"),
     (
         re.compile(
             r"\b((?:proxy-)?authorization|x-api-key|api-key)([\"']?\s*:\s*[\"']?)(?!Bearer|Basic)[^\s\"',}\\]+",
@@ -163,7 +162,7 @@ def redact(text: str, endpoint: Endpoint | None = None) -> str:
             text = text.replace(secret, REDACTED)
     for pattern, replacement in _PATTERNS:
         text = pattern.sub(replacement, text)
-    return text
+    return _PARAMETER.sub(_redact_parameter, text)
 
 
 def authorization(endpoint: Endpoint) -> tuple[tuple[str, str], ...]:
@@ -171,6 +170,11 @@ def authorization(endpoint: Endpoint) -> tuple[tuple[str, str], ...]:
     if not endpoint.api_key or _has_authorization(endpoint.headers):
         return endpoint.headers
     return (*endpoint.headers, ("Authorization", f"Bearer {endpoint.api_key}"))
+
+
+def _redact_parameter(match: re.Match[str]) -> str:
+    mark, name, _ = match.groups()
+    return f"{mark}{name}={REDACTED}" if _SECRET_NAMES.search(name) else match[0]
 
 
 def _split(text: str) -> tuple[str, str, int | None, str]:

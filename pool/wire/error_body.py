@@ -7,7 +7,6 @@ import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from typing import Any, cast
 
 MESSAGE_CHARS = 500
@@ -58,8 +57,9 @@ def read_error_body(body: bytes, content_type: str) -> ErrorBody:
 
 def shorten(message: str) -> str:
     """message on one line, without the request that validation errors quote, and not too long."""
-    if quoted := _VALIDATION_MESSAGE.search(message):
-        message = (quoted[1] or quoted[2]).replace("\\'", "'")
+    quoted = _VALIDATION_MESSAGE.search(message)
+    if quoted and (said := quoted[1] or quoted[2]):
+        message = said.replace("\\'", "'")
     message = " ".join("".join(ch if ch.isprintable() else " " for ch in message).split())
     return message if len(message) <= MESSAGE_CHARS else f"{message[: MESSAGE_CHARS - 1]}…"
 
@@ -76,6 +76,8 @@ def read_retry_after(headers: Mapping[str, str], now: float | None = None) -> fl
     seconds = _number(value)
     if seconds is not None or not value:
         return seconds
+    from email.utils import parsedate_to_datetime  # Slow to import, and seldom needed.
+
     try:
         moment = parsedate_to_datetime(value).timestamp()
     except (ValueError, OverflowError):

@@ -92,14 +92,14 @@ async def test_silence_before_the_first_byte_is_waited_out(headers_late: bool) -
 
     async def handler(exchange: Exchange) -> None:
         if headers_late:
-            await asyncio.sleep(0.5)
+            await asyncio.sleep(0.6)
         await exchange.start()
         if not headers_late:
-            await asyncio.sleep(0.5)
+            await asyncio.sleep(0.6)
         await exchange.chunk(TEXT)
         await exchange.finish()
 
-    async with serving(handler, idle_seconds=0.1) as (server, transport):
+    async with serving(handler, idle_seconds=0.2) as (server, transport):
         assert await read(transport) == TEXT
         assert len(server.requests) == 1
 

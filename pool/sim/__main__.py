@@ -1,0 +1,7 @@
+"""`python -m pool.sim`."""
+
+import sys
+
+from pool.sim.cli import main
+
+sys.exit(main())

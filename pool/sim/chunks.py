@@ -193,7 +193,9 @@ def _piece(piece: CallPiece) -> Chunk:
 
 
 def _whole_message(answer: Answer, message: WholeMessage) -> Chunk:
-    content = "" if answer.named and message.content is None else message.content
+    # Empty instead of null where a call was demanded (recordings 37, 39).
+    demanded = answer.request.tool_choice != "auto" and message.calls
+    content = "" if demanded and message.content is None else message.content
     body: Chunk = {"role": "assistant", "content": content, "refusal": None, "annotations": None}
     body |= {"audio": None, "function_call": None}
     calls = message.calls if answer.request.parallel else message.calls[:1]

@@ -63,8 +63,8 @@ class Story:
 
     prompt: the user's last words. about_tests: whether the task is to see why tests fail. files: what is known of
     each. edits: changes that are in the files, changes that were taken back left out. tried: each file's text after
-    each change ever made. refusals: changes that were refused, with the answer. commands: what was run, with its
-    output. reads: how often each file was asked for.
+    each change ever made. refusals: answers to changes refused since the last one that was made. commands: what was
+    run, with its output. reads: how often each file was asked for.
     """
 
     prompt: str = ""
@@ -75,7 +75,7 @@ class Story:
     missing: set[str] = field(default_factory=set[str])
     edits: list[Edit] = field(default_factory=list[Edit])
     tried: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
-    refusals: list[tuple[Edit, str]] = field(default_factory=list[tuple[Edit, str]])
+    refusals: list[str] = field(default_factory=list[str])
     outcomes: list[Outcome] = field(default_factory=list[Outcome])
     commands: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     reads: Counter[str] = field(default_factory=Counter[str])
@@ -170,10 +170,11 @@ def _see(story: Story, path: str, result: str) -> None:
 
 def _change(story: Story, edit: Edit, result: str) -> None:
     if refused(result, edit.path):
-        story.refusals.append((edit, result))
+        story.refusals.append(result)
         # The refusal may show the file as it is now; it must be read again in any case.
         story.files.pop(edit.path, None)
         return
+    story.refusals.clear()
     view = story.files.get(edit.path)
     if view is not None:
         view.replace(edit.applied(view.text))

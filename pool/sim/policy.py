@@ -179,9 +179,9 @@ class _Repair:
         return self._change(fix.edit(self._story.text(fix.path)), words.fixing_thought(fix))
 
     def _change(self, edit: Edit, thought: str) -> Reply:
-        refusals = [answer for refused, answer in self._story.refusals if refused.path == edit.path]
+        refusals = self._story.refusals
         if len(refusals) >= MOST_REFUSALS:
-            return self._give_up(f"My changes of {edit.path} were refused: {refusals[-1].splitlines()[0]}")
+            return self._give_up(f"My changes were refused: {refusals[-1].splitlines()[0]}")
         editor, writer = self._box.get(Role.EDIT), self._box.get(Role.WRITE)
         if editor is not None:
             return Reply(thought, calls=(editor.call(path=edit.path, old=edit.old, new=edit.new),))

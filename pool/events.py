@@ -238,12 +238,16 @@ class CallProgress(Body):
 
 @dataclass(frozen=True, slots=True)
 class CallProposed(Body):
-    """A wholly received call, before approval. preview_kind is command, diff or text."""
+    """A wholly received call, before approval.
+
+    title says in one line what it would do; preview is the exact command, diff or text, as preview_kind says.
+    """
 
     type: ClassVar[str] = "call.proposed"
     name: str
     arguments: dict[str, Any]
     effect: str
+    title: str = ""
     preview_kind: str = "text"
     preview: str = ""
 

@@ -161,7 +161,8 @@ class CallRunner:
                 call.refusal, call.data = str(error), dict(error.data)
         preview = call.preview
         arguments = call.args or _object(call.call.arguments)
-        self._hub.emit(CallProposed(name, arguments, call.effect.value, preview.kind, preview.body), call.call.id)
+        proposed = CallProposed(name, arguments, call.effect.value, preview.title, preview.kind, preview.body)
+        self._hub.emit(proposed, call.call.id)
         if call.refusal or tool is None:
             return Outcome(name, call.args, call.effect, "invalid", call.refusal, call.data)
         answer = await self._approval(call)

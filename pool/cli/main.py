@@ -13,6 +13,8 @@ usage: pool COMMAND ...
 
   pool run "PROMPT"     work a prompt to its end, without questions (see pool run --help)
   pool -p "PROMPT"      the same
+  pool doctor           what the server is, and whether it does what Pool needs
+  pool replay FILE      read the replies of a trace again (pool run --trace FILE writes one)
   pool sim              a simulated Laguna server, to try Pool without a model
   pool --version        the version
   pool --help           this text
@@ -37,6 +39,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _run(rest)
         case ["-p" | "--prompt", *rest]:
             return _run(rest)
+        case ["doctor", *rest]:
+            from pool.lab.doctor.command import main as doctor
+
+            return doctor(rest)
+        case ["replay", *rest]:
+            from pool.lab.replay import main as replay
+
+            return replay(rest)
         case ["sim", *rest]:
             return _sim(rest)
         case []:

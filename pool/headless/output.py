@@ -30,7 +30,10 @@ from pool.events import (
 from pool.headless.plain import safe
 
 OUTPUT_LINES = 12
-"""How many lines of a call's output the progress shows."""
+"""How many lines of a call's result the progress shows."""
+
+LIVE_LINES = 40
+"""How many lines of a command's live output the progress shows before it says that there is more."""
 
 
 class Output(Protocol):
@@ -88,6 +91,8 @@ class Progress:
         self._err = err
         self._level = level
         self._open = ""
+        self._titles: dict[str, str] = {}
+        self._live: dict[str, int] = {}
 
     def show(self, event: Event) -> None:
         """Print what this event means to a person watching."""
@@ -111,12 +116,12 @@ class Progress:
                 self._line(
                     "(that was thinking)" if as_ == "reasoning" else "(that reply broke off and is asked for again)"
                 )
-            case CallProposed(name=name, preview=preview):
-                self._line(f"→ {name} {_indented(preview)}")
+            case CallProposed() as body:
+                self._proposed(body, event.envelope.call)
             case CallOutput(text=text):
-                self._text("output", text)
+                self._output(text, event.envelope.call)
             case CallFinished() as body:
-                self._finished(body)
+                self._finished(body, event.envelope.call)
             case GuardFired(guard=guard, action=action, detail=detail):
                 self._line(f"guard {guard}: {action}: {detail}")
             case Waiting(state=state, detail=detail, seconds=seconds) if state != "prefill":
@@ -130,13 +135,25 @@ class Progress:
             case _:
                 pass
 
-    def _finished(self, body: CallFinished) -> None:
-        lines = body.text.splitlines()
-        if self._open == "output":
-            lines = []
+    def _proposed(self, body: CallProposed, call: str) -> None:
+        title = body.title or body.name
+        self._titles[call] = title
+        self._line(f"→ {title}" if body.preview_kind == "text" else f"→ {title}{_indented(body.preview, title)}")
+
+    def _output(self, text: str, call: str) -> None:
+        shown = self._live.get(call, 0)
+        self._live[call] = shown + text.count("\n")
+        if shown < LIVE_LINES:
+            kept = text.split("\n")[: LIVE_LINES - shown]
+            more = "" if self._live[call] < LIVE_LINES else "\n... more output"
+            self._text("output", "\n".join(kept) + more)
+
+    def _finished(self, body: CallFinished, call: str) -> None:
+        lines = [] if self._live.pop(call, 0) else body.text.splitlines()
         more = f"\n    ... {len(lines) - OUTPUT_LINES} more lines" if len(lines) > OUTPUT_LINES else ""
         text = "".join(f"\n    {line}" for line in lines[:OUTPUT_LINES])
-        self._line(f"← {body.name}: {body.status}, {body.seconds:.1f} s{text}{more}")
+        title = self._titles.pop(call, body.name)
+        self._line(f"← {title}: {body.status}, {body.seconds:.1f} s{text}{more}")
 
     def _summary(self, body: RunFinished) -> None:
         files = ", ".join(f"{c.path} (+{c.added} -{c.removed})" for c in body.changes) or "none"
@@ -167,10 +184,11 @@ class Progress:
         self._err.flush()
 
 
-def _indented(preview: str) -> str:
+def _indented(preview: str, title: str) -> str:
+    """A diff, or a command that its title does not show whole, on lines of its own."""
     lines = preview.rstrip("\n").split("\n")
-    if len(lines) == 1:
-        return lines[0]
+    if len(lines) == 1 and lines[0] in title:
+        return ""
     return "".join(f"\n    {line}" for line in lines)
 
 

@@ -136,9 +136,10 @@ class Progress:
                 pass
 
     def _proposed(self, body: CallProposed, call: str) -> None:
-        title = body.title or body.name
+        told = body.preview_kind == "text"
+        title = (body.preview if told else body.title) or body.title or body.name
         self._titles[call] = title
-        self._line(f"→ {title}" if body.preview_kind == "text" else f"→ {title}{_indented(body.preview, title)}")
+        self._line(f"→ {title}" if told else f"→ {title}{_indented(body.preview, title)}")
 
     def _output(self, text: str, call: str) -> None:
         shown = self._live.get(call, 0)

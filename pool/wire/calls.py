@@ -36,6 +36,9 @@ class CallAssembler:
         Gives an event for each call that began, grew or showed its path. Its index counts calls in order of their
         first appearance, which is not the server's index where that is missing or always 0.
         """
+        quick = self._continuation(items)
+        if quick is not None:
+            return [quick]
         events: list[CallText] = []
         for item in _items(items):
             piece = _read_piece(item)
@@ -48,6 +51,22 @@ class CallAssembler:
             if call.take(piece):
                 events.append(CallText(position, call.name, call.chars, call.scan.path))
         return events
+
+    def _continuation(self, items: Any) -> CallText | None:
+        """The common case, fast: one piece that holds an index and more arguments, and nothing else."""
+        try:
+            (item,) = items
+            if len(item) != 2 or len(item["function"]) != 1:
+                return None
+            index, arguments = item["index"], item["function"]["arguments"]
+        except (TypeError, ValueError, KeyError):
+            return None
+        position = self._by_index.get(index) if type(index) is int else None
+        if position is None or not arguments or type(arguments) is not str:
+            return None
+        call = self._calls[position]
+        call.add(arguments)
+        return CallText(position, call.name, call.chars, call.scan.path)
 
     def finish(self) -> tuple[tuple[RawCall, ...], tuple[BrokenCall, ...], tuple[str, ...]]:
         """Whole calls in order of first appearance, broken ones, and the names of what was mended."""
@@ -153,13 +172,18 @@ class _OpenCall:
         self._unreadable = self._unreadable or piece.unreadable
         self._as_object = self._as_object or piece.as_object
         if piece.arguments:
-            self._pieces.append(piece.arguments)
-            self.chars += len(piece.arguments)
-            self.scan.feed(piece.arguments)
+            self.add(piece.arguments)
         elif self._shown or not self.name:
             return False
         self._shown = True
         return True
+
+    def add(self, arguments: str) -> None:
+        """Append argument text."""
+        self._shown = True
+        self._pieces.append(arguments)
+        self.chars += len(arguments)
+        self.scan.feed(arguments)
 
     def finished(self) -> tuple[RawCall, tuple[Mend, ...]]:
         """The whole call. Raises `BadJson` with what was wrong."""

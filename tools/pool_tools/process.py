@@ -1,0 +1,234 @@
+"""Running one command on the event loop: output as it comes, an end that does not wait for pipes, and no survivors."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pool_tools.sandbox.base import Sandbox
+from pool_tools.supervisor import descendants, send
+
+GRACE_SECONDS = 1.5
+"""Between SIGTERM and SIGKILL at the time limit."""
+
+INTERRUPT_GRACE_SECONDS = 0.3
+"""The same when the user interrupts: Esc must work within a second."""
+
+DRAIN_SECONDS = 0.5
+"""How long output is still read after the end, while a process that is being killed holds the pipe."""
+
+END_SECONDS = 5.0
+"""How long the end of a killed launcher is awaited."""
+
+_READ_BYTES = 256 * 1024
+_PIPE_BYTES = 1024 * 1024
+_STATUS_BYTES = 64 * 1024
+_SUPERVISOR = Path(__file__).with_name("supervisor.py")
+
+# The inner end of a PID namespace: runs the command, then tells its status and what it left running over descriptor 0,
+# a socket that the command itself does not get. `trap :` keeps it alive when all are asked to end; unlike an ignored
+# signal it is not inherited.
+_REPORT = """trap : TERM
+"$@" </dev/null
+s=$?
+l=
+for p in /proc/[0-9]*; do
+case $p in /proc/1|/proc/$$) continue;; esac
+n=
+read -r n <"$p/comm" && l="$l\t$n"
+done 2>/dev/null
+printf '%s%s\\n' "$s" "$l" >&0
+exit "$s"
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a command ended.
+
+    status is its exit status (128 + n for signal n), None if it was not told: the launcher failed or everything was
+    killed. left are names of processes that it had left running; they are dead now.
+    """
+
+    status: int | None
+    left: tuple[str, ...]
+    timed_out: bool
+    seconds: float
+
+
+async def run_command(
+    argv: Sequence[str],
+    cwd: Path,
+    env: dict[str, str],
+    sandbox: Sandbox,
+    limit: float,
+    on_output: Callable[[bytes], None],
+) -> Ended:
+    """Run argv in the sandbox for at most limit seconds; on_output gets its output, both streams in order.
+
+    When this returns or is cancelled, no process of the command is left. Raises `OSError` if it cannot be started.
+    """
+    if sandbox.contains_processes:
+        launch = sandbox.wrap(("/bin/sh", "-c", _REPORT, "sh", *argv), cwd, env)
+    else:
+        inner = sandbox.wrap(argv, cwd, env)
+        supervised = (sys.executable, "-I", "-S", str(_SUPERVISOR), *inner.argv)
+        launch = type(inner)(supervised, inner.env)
+    running = _Running(launch.argv, cwd, launch.env, sandbox.contains_processes, on_output)
+    return await running.run(limit)
+
+
+class _Running:
+    def __init__(
+        self,
+        argv: Sequence[str],
+        cwd: Path,
+        env: dict[str, str],
+        contained: bool,
+        on_output: Callable[[bytes], None],
+    ) -> None:
+        self._contained = contained
+        self._on_output = on_output
+        self._loop = asyncio.get_running_loop()
+        self._began = time.monotonic()
+        self._report = b""
+        self._eof = asyncio.Event()
+        self._ended = asyncio.Event()
+        self._socket, far_socket = socket.socketpair()
+        self._output, far_output = os.pipe()
+        try:
+            # On the loop's own thread: the signal that kills a contained command with its parent is the thread's.
+            self._process = subprocess.Popen(
+                argv,
+                cwd=cwd,
+                env=env,
+                stdin=far_socket.fileno(),
+                stdout=far_output,
+                stderr=far_output,
+                start_new_session=True,
+            )
+        except BaseException:
+            self._socket.close()
+            os.close(self._output)
+            raise
+        finally:
+            far_socket.close()
+            os.close(far_output)
+        self._socket.setblocking(False)
+        os.set_blocking(self._output, False)
+        if hasattr(fcntl, "F_SETPIPE_SZ"):
+            with contextlib.suppress(OSError):
+                fcntl.fcntl(self._output, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+
+    async def run(self, limit: float) -> Ended:
+        self._loop.add_reader(self._output, self._read_output)
+        self._loop.add_reader(self._socket, self._read_report)
+        watch = self._watch()
+        timed_out = False
+        try:
+            try:
+                async with asyncio.timeout(limit):
+                    await self._ended.wait()
+            except TimeoutError:
+                timed_out = True
+                await self._stop(GRACE_SECONDS)
+            await self._drain()
+        except asyncio.CancelledError:
+            await asyncio.shield(self._stop(INTERRUPT_GRACE_SECONDS))
+            raise
+        finally:
+            self._kill()
+            self._close(watch)
+        status, left = self._told()
+        return Ended(status, left, timed_out, time.monotonic() - self._began)
+
+    def _read_output(self) -> None:
+        try:
+            data = os.read(self._output, _READ_BYTES)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if data:
+            self._on_output(data)
+        else:
+            self._loop.remove_reader(self._output)
+            self._eof.set()
+
+    def _read_report(self) -> None:
+        try:
+            data = self._socket.recv(_STATUS_BYTES)
+        except OSError:
+            data = b""
+        if data:
+            self._report += data[: _STATUS_BYTES - len(self._report)]
+        else:
+            self._loop.remove_reader(self._socket)
+
+    def _watch(self) -> int | asyncio.Task[int]:
+        """Notice the launcher's end: by a process descriptor on Linux, else in a thread."""
+        if hasattr(os, "pidfd_open"):
+            try:
+                handle = os.pidfd_open(self._process.pid)
+            except OSError:
+                pass
+            else:
+                self._loop.add_reader(handle, self._on_end, handle)
+                return handle
+        task = asyncio.ensure_future(asyncio.to_thread(self._process.wait))
+        task.add_done_callback(lambda _: self._ended.set())
+        return task
+
+    def _on_end(self, handle: int) -> None:
+        self._loop.remove_reader(handle)
+        self._process.wait()
+        self._ended.set()
+
+    async def _stop(self, grace: float) -> None:
+        """SIGTERM to all of the command, then SIGKILL."""
+        send(list(descendants(self._process.pid)), signal.SIGTERM)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._ended.wait(), grace)
+        self._kill()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._ended.wait(), END_SECONDS)
+
+    def _kill(self) -> None:
+        """A contained command dies with its launcher; a supervised one when our end of the socket is closed."""
+        if self._ended.is_set():
+            return
+        if self._contained:
+            self._process.kill()
+        else:
+            self._socket.shutdown(socket.SHUT_WR)
+
+    async def _drain(self) -> None:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._eof.wait(), DRAIN_SECONDS)
+
+    def _close(self, watch: int | asyncio.Task[int]) -> None:
+        self._read_report()
+        self._loop.remove_reader(self._output)
+        self._loop.remove_reader(self._socket)
+        self._socket.close()
+        os.close(self._output)
+        if isinstance(watch, int):
+            self._loop.remove_reader(watch)
+            os.close(watch)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(END_SECONDS)
+
+    def _told(self) -> tuple[int | None, tuple[str, ...]]:
+        line, ended, _ = self._report.partition(b"\n")
+        status, *left = line.decode("utf-8", "backslashreplace").split("\t")
+        return (int(status), tuple(left)) if ended and status.isdigit() else (None, ())

@@ -1,0 +1,177 @@
+"""Finding out by trying what confines commands on this machine."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import subprocess
+import tempfile
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pool_tools.environment import clean_environment, find_program
+from pool_tools.sandbox.base import Launch, NoSandbox, Policy, Sandbox
+from pool_tools.sandbox.bubblewrap import Bubblewrap
+from pool_tools.sandbox.secrets import homes
+
+PROBE_SECONDS = 10.0
+"""A probe that takes longer has failed."""
+
+_INSTALL = "Install bubblewrap (Debian and Ubuntu: sudo apt install bubblewrap; Fedora: sudo dnf install bubblewrap)."
+_APPARMOR = (
+    "Load Ubuntu's profile for it: sudo apt install apparmor-profiles && sudo cp "
+    "/usr/share/apparmor/extra-profiles/bwrap-userns-restrict /etc/apparmor.d/ && sudo apparmor_parser -r "
+    "/etc/apparmor.d/bwrap-userns-restrict"
+)
+_CONTAINER = (
+    "Inside a container, allow user namespaces: docker run --security-opt seccomp=unconfined --security-opt "
+    "apparmor=unconfined --security-opt systempaths=unconfined. On a machine of your own: sysctl "
+    "kernel.unprivileged_userns_clone=1 and user.max_user_namespaces above 0."
+)
+_APPARMOR_SWITCH = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns"
+
+# Prints what worked. $1 a folder that may be written, $2 and $3 files that may not, $4 a hidden file, $5 a port on the
+# host's loopback.
+_TRIAL = r"""
+true >"$1/inside" && echo inside
+true >"$2"
+true >"$3"
+while read -r line; do case $line in *secret*) echo secret;; esac; done <"$4"
+while read -r key value; do case $key in CapEff:) echo "capabilities $value";; esac; done </proc/self/status
+(unshare -U true) && echo namespace
+bash -c ": <>/dev/tcp/127.0.0.1/$5" && echo network
+echo end
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What was found. reason says why there is no sandbox, remedy what would help; both "" if there is one."""
+
+    sandbox: Sandbox
+    reason: str = ""
+    remedy: str = ""
+
+    @property
+    def tier(self) -> str:
+        return self.sandbox.name
+
+
+def probe(policy: Policy, environ: Mapping[str, str] | None = None) -> Probe:
+    """The strongest sandbox that was seen to hold policy, by running its full command line against a scratch folder.
+
+    Takes about 50 ms and blocks; call it in a thread. Never raises.
+    """
+    environ = os.environ if environ is None else environ
+    program = find_program("bwrap", environ.get("PATH", os.defpath), policy.roots)
+    if program is None:
+        return Probe(NoSandbox(), "bubblewrap (bwrap) is not installed", _INSTALL)
+    try:
+        version = _version(program)
+        fault = _try_out(program, version, policy, clean_environment(environ))
+    except (OSError, subprocess.SubprocessError) as error:
+        return Probe(NoSandbox(), f"bubblewrap could not be tried: {error}", _INSTALL)
+    if fault:
+        return Probe(NoSandbox(), f"bubblewrap does not work here: {fault}", _remedy(fault))
+    return Probe(Bubblewrap(program, version, policy))
+
+
+def _version(program: str) -> tuple[int, ...]:
+    done = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=PROBE_SECONDS, check=False)
+    return tuple(int(part) for part in re.findall(r"\d+", done.stdout))
+
+
+def _try_out(program: str, version: tuple[int, ...], policy: Policy, env: dict[str, str]) -> str:
+    """What did not hold, "" if all did."""
+    with tempfile.TemporaryDirectory(prefix="probe-") as scratch, socket.create_server(("127.0.0.1", 0)) as listener:
+        root, outside = Path(scratch, "root"), Path(scratch, "outside")
+        root.mkdir()
+        secret = root / "hidden"
+        secret.write_text("secret\n")
+        in_home = (homes(env) or (Path("/"),))[0] / f".{os.path.basename(scratch)}"
+        trial = replace(policy, roots=(root,), hidden=(secret,), writable=True)
+        sandbox = Bubblewrap(program, version, trial)
+        port = str(listener.getsockname()[1])
+        try:
+            argv = ("/bin/sh", "-c", _TRIAL, "sh", str(root), str(outside), str(in_home), str(secret), port)
+            launch = sandbox.wrap(argv, root, env)
+            done = subprocess.run(
+                launch.argv,
+                env=launch.env,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=PROBE_SECONDS,
+                check=False,
+            )
+        finally:
+            sandbox.close()
+        escaped = outside.exists() or in_home.exists()
+        in_home.unlink(missing_ok=True)
+        return _judge(done.stdout.split("\n"), done.stderr, escaped, policy, (root / "inside").exists())
+
+
+def _judge(lines: Sequence[str], errors: str, escaped: bool, policy: Policy, written: bool) -> str:
+    if "end" not in lines:
+        told = [line for line in errors.splitlines() if line.startswith("bwrap")]
+        return told[0] if told else "the command did not run to its end"
+    faults = {
+        "a write in the workspace failed": "inside" not in lines or not written,
+        "a write outside the workspace succeeded": escaped,
+        "a hidden file could be read": "secret" in lines,
+        "the command kept capabilities": not any(re.fullmatch(r"capabilities 0+", line) for line in lines),
+        "the command could make a user namespace": "namespace" in lines,
+        "the host's loopback could be reached": "network" in lines and not policy.network,
+    }
+    return next((fault for fault, present in faults.items() if present), "")
+
+
+def _remedy(fault: str) -> str:
+    try:
+        restricted = Path(_APPARMOR_SWITCH).read_text().strip() == "1"
+    except OSError:
+        restricted = False
+    if restricted:
+        return _APPARMOR
+    if "namespace" in fault or "Operation not permitted" in fault or "uid map" in fault or "/proc" in fault:
+        return _CONTAINER
+    return "Update bubblewrap to 0.8 or newer."
+
+
+class LazySandbox:
+    """A sandbox that is probed when it is first needed, or in the background by `ready` in a thread. Thread-safe."""
+
+    def __init__(self, find: Callable[[], Probe]) -> None:
+        self._find = find
+        self._lock = threading.Lock()
+        self._found: Probe | None = None
+
+    def ready(self) -> Probe:
+        """The probe's result; blocks while it runs."""
+        with self._lock:
+            if self._found is None:
+                self._found = self._find()
+            return self._found
+
+    @property
+    def name(self) -> str:
+        return self.ready().sandbox.name
+
+    @property
+    def contains_processes(self) -> bool:
+        return self.ready().sandbox.contains_processes
+
+    def describe(self) -> str:
+        return self.ready().sandbox.describe()
+
+    def wrap(self, argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> Launch:
+        return self.ready().sandbox.wrap(argv, cwd, env)
+
+    def close(self) -> None:
+        with self._lock:
+            if self._found is not None:
+                self._found.sandbox.close()

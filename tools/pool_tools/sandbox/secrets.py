@@ -1,0 +1,46 @@
+"""Files and folders in a home that hold secrets, or the state of other agents: commands do not see them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pwd
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+SECRETS = (
+    # keys and passwords
+    ".ssh", ".gnupg", ".password-store", ".local/share/keyrings", ".local/share/kwalletd", ".vault-token", ".pki",
+    ".netrc", ".pgpass", ".my.cnf", ".git-credentials", ".config/git/credentials", ".Xauthority", ".ICEauthority",
+    # clouds and registries
+    ".aws", ".azure", ".config/gcloud", ".kube", ".docker", ".config/containers", ".oci", ".config/doctl", ".fly",
+    ".config/rclone", ".terraform.d", ".terraformrc", ".pulumi", ".config/op", ".config/gh", ".config/glab-cli",
+    ".config/hub", ".npmrc", ".yarnrc.yml", ".pypirc", ".cargo/credentials", ".cargo/credentials.toml",
+    ".gem/credentials", ".m2/settings.xml", ".gradle/gradle.properties", ".cache/huggingface/token",
+    ".huggingface/token", ".config/github-copilot",
+    # browsers, mail, wallets
+    ".mozilla", ".thunderbird", ".config/google-chrome", ".config/chromium", ".config/BraveSoftware",
+    ".config/microsoft-edge", ".config/Signal", ".bitcoin", ".ethereum", ".electrum", ".config/solana",
+    # what was typed
+    ".bash_history", ".zsh_history", ".local/share/fish/fish_history", ".python_history", ".node_repl_history",
+    ".psql_history", ".mysql_history", ".sqlite_history", ".rediscli_history", ".lesshst", ".viminfo",
+    # other agents
+    ".claude", ".claude.json", ".codex", ".gemini", ".qwen", ".kimi", ".vibe", ".cursor", ".continue", ".aider",
+    ".config/opencode", ".local/share/opencode", ".config/crush", ".local/share/crush", ".config/poolside",
+    ".poolside", ".openhands", ".pi",
+)  # fmt: skip
+"""Relative to the home. Folders as a whole where they hold little else: each one hidden costs about 1 ms a command."""
+
+
+def homes(environ: Mapping[str, str]) -> tuple[Path, ...]:
+    """The user's home as the environment says it and as the user database does."""
+    found = [environ.get("HOME", "")]
+    with contextlib.suppress(KeyError):
+        found.append(pwd.getpwuid(os.getuid()).pw_dir)
+    return tuple(dict.fromkeys(Path(h) for h in found if os.path.isabs(h) and os.path.isdir(h)))
+
+
+def secret_paths(environ: Mapping[str, str], hidden: Iterable[Path]) -> tuple[Path, ...]:
+    """Real paths of what exists of the secrets in the homes and of hidden."""
+    named = [*(home / name for home in homes(environ) for name in SECRETS), *hidden]
+    return tuple(dict.fromkeys(Path(os.path.realpath(path)) for path in named if os.path.lexists(path)))

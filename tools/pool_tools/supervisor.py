@@ -1,0 +1,166 @@
+"""Holds all processes of one command together where no PID namespace does.
+
+Run as a program, `supervisor.py COMMAND ARGUMENT...`, by an isolated interpreter; it imports nothing of ours. It
+becomes the parent of every orphan below it (Linux's child subreaper), so that a process which left its group and session
+is found too. Descriptor 0 is one end of a socket pair. When the command exits, whatever it left running is killed and
+one line written there: exit status, then the names of those processes, separated by tabs. When the other end is closed
+(the caller wants everything dead, or is dead itself), everything is killed at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from types import FrameType
+
+NOT_FOUND = 127
+"""Exit status for a command that could not be started, as shells have it."""
+
+SIGNALLED = 128
+"""Exit status of a command killed by signal n is this plus n, as shells have it."""
+
+KILL_SECONDS = 3.0
+"""How long killing may take before the supervisor gives up on what the kernel holds."""
+
+_PR_SET_CHILD_SUBREAPER = 36
+_POLL_SECONDS = 0.01
+
+
+def processes() -> dict[int, tuple[int, str]]:
+    """Living processes: id -> (id of the parent, name). Zombies are left out."""
+    if not os.path.isdir("/proc/self"):
+        return _processes_by_ps()
+    out: dict[int, tuple[int, str]] = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                with open(f"/proc/{entry}/stat", "rb") as file:
+                    line = file.read().decode("utf-8", "replace")
+            except OSError:
+                continue
+            opening, closing = line.index("("), line.rindex(")")
+            state, parent = line[closing + 2 :].split()[:2]
+            if state not in "ZX":
+                out[int(entry)] = int(parent), line[opening + 1 : closing]
+    return out
+
+
+def _processes_by_ps() -> dict[int, tuple[int, str]]:
+    listing = subprocess.run(["ps", "-axo", "pid=,ppid=,stat=,comm="], capture_output=True, text=True, check=False)
+    out: dict[int, tuple[int, str]] = {}
+    for line in listing.stdout.splitlines():
+        pid, parent, state, name = line.split(None, 3)
+        if not state.startswith("Z"):
+            out[int(pid)] = int(parent), os.path.basename(name)
+    return out
+
+
+def descendants(ancestor: int) -> dict[int, str]:
+    """Living processes below ancestor: id -> name."""
+    alive = processes()
+    children: dict[int, list[int]] = {}
+    for pid, (parent, _) in alive.items():
+        children.setdefault(parent, []).append(pid)
+    out: dict[int, str] = {}
+    todo = list(children.get(ancestor, ()))
+    while todo:
+        pid = todo.pop()
+        out[pid] = alive[pid][1]
+        todo += children.get(pid, ())
+    return out
+
+
+def send(pids: list[int], number: int) -> None:
+    """Signal each process that still is there."""
+    for pid in pids:
+        try:
+            os.kill(pid, number)
+        except OSError:
+            continue
+
+
+def main(argv: list[str]) -> int:
+    """Run the command; see the module's text."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    wake, woken = os.pipe()
+    os.set_blocking(woken, False)
+    signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, _noticed)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, _noticed)
+    command = _start(argv)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+    while True:
+        readable, _, _ = select.select([0, wake], [], [])
+        if wake in readable:
+            os.read(wake, 4096)
+        status = _reap(command)
+        if status is not None:
+            left = descendants(os.getpid())
+            _kill_all(command)
+            os.write(0, "\t".join([str(status), *left.values()]).encode() + b"\n")
+            return 0
+        if 0 in readable and not os.read(0, 4096):
+            _kill_all(command)
+            return 0
+
+
+def _noticed(_number: int, _frame: FrameType | None) -> None:
+    """Signals only wake the loop."""
+
+
+def _start(argv: list[str]) -> int:
+    pid = os.fork()
+    if pid:
+        return pid
+    try:
+        os.setsid()
+        for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
+            signal.signal(number, signal.SIG_DFL)
+        signal.set_wakeup_fd(-1)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.execvp(argv[0], argv)
+    except OSError as error:
+        os.write(2, f"{argv[0]}: {error.strerror}\n".encode())
+    finally:
+        os._exit(NOT_FOUND)
+
+
+def _reap(command: int) -> int | None:
+    """Collect what has ended; the command's exit status if it is among it."""
+    status = None
+    while True:
+        try:
+            pid, raw = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return status
+        if not pid:
+            return status
+        if pid == command:
+            code = os.waitstatus_to_exitcode(raw)
+            status = code if code >= 0 else SIGNALLED - code
+
+
+def _kill_all(command: int) -> None:
+    """Kill everything below, again and again: a process may be forking faster than it is found."""
+    deadline = time.monotonic() + KILL_SECONDS
+    with contextlib.suppress(OSError):
+        os.killpg(command, signal.SIGKILL)
+    while (left := list(descendants(os.getpid()))) and time.monotonic() < deadline:
+        send(left, signal.SIGKILL)
+        _reap(command)
+        time.sleep(_POLL_SECONDS)
+    _reap(command)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,43 @@
+"""All tools of an agent, in the order in which the model sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pool_tools.api import Tool
+from pool_tools.edit import EditTool
+from pool_tools.listing import ListTool
+from pool_tools.read import ReadTool
+from pool_tools.sandbox.base import Sandbox
+from pool_tools.search import SearchTool
+from pool_tools.shell import ShellTool
+from pool_tools.workspace import Workspace
+from pool_tools.write import WriteTool
+
+
+class Toolbox:
+    """The tools over one workspace and one sandbox, which stay their maker's to close.
+
+    A subagent gets a toolbox over `workspace.for_agent()`, so that it has its own picture of the files.
+    """
+
+    def __init__(self, workspace: Workspace, sandbox: Sandbox, extra_env: Mapping[str, str] | None = None) -> None:
+        """extra_env are variables that the user wants commands to have, besides the allowed ones."""
+        self._shell = ShellTool(workspace, sandbox, extra_env)
+        self.tools: tuple[Tool, ...] = (
+            ReadTool(workspace),
+            WriteTool(workspace),
+            EditTool(workspace),
+            ListTool(workspace),
+            SearchTool(workspace),
+            self._shell,
+        )
+
+    async def close(self) -> None:
+        """End the commands that are still running; no process is left afterwards."""
+        await self._shell.close()
+
+
+def build_tools(workspace: Workspace, sandbox: Sandbox) -> tuple[Tool, ...]:
+    """read, write, edit, list, search, shell."""
+    return Toolbox(workspace, sandbox).tools

@@ -14,6 +14,7 @@ from pool.sim.testrun import TestRun, parse_run
 from pool.sim.toolbox import Role, Toolbox
 
 _SHOWN = re.compile(r"cat (\S+)")
+_TAGGED = re.compile(r"<([A-Za-z][\w-]*)\b[^>]*>.*?</\1>", re.DOTALL)
 _ABOUT_TESTS = re.compile(r"\b(tests?|pytest|failing|fails?|bugs?|fix|mend|repair|green)\b", re.IGNORECASE)
 
 
@@ -134,6 +135,8 @@ def _results(messages: Sequence[Mapping[str, Any]]) -> dict[tuple[int, int], str
 
 def _hear(story: Story, text: str) -> None:
     """A user's message: a new task, unless it only helps an unfinished one along."""
+    # Clients put context into tags before a prompt: that is not what the user asks for.
+    text = _TAGGED.sub("", text).strip() or text
     story.prompt = text
     if _ABOUT_TESTS.search(text):
         story.about_tests, story.concluded = True, False

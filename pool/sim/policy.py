@@ -18,7 +18,7 @@ from pool.sim.reach import imported, reached, roots_of
 from pool.sim.request import ChatRequest
 from pool.sim.say import Call, Reply
 from pool.sim.source import Fix, Kind
-from pool.sim.testrun import lacks_runner
+from pool.sim.testrun import lacks_runner, parse_run
 from pool.sim.toolbox import ClientTool, Role, Toolbox, find_tools
 
 TEST_COMMANDS = ("python -m pytest -q", "python3 -m pytest -q")
@@ -81,7 +81,7 @@ class _Repair:
         shell = self._box.get(Role.SHELL)
         if shell is None:
             return self._give_up("I have no tool to run the tests with.")
-        broken = {command for command, output in self._story.commands if lacks_runner(output)}
+        broken = {c for c, output in self._story.commands if lacks_runner(output) and parse_run(output) is None}
         left = [command for command in TEST_COMMANDS if command not in broken]
         if not left:
             return self._give_up("Neither `python` nor `python3` could run pytest here.")

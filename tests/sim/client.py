@@ -37,6 +37,31 @@ NUMBER: Json = {"type": "integer"}
 EDITS: Json = {"type": "array", "items": {"type": "object", "properties": {"old": TEXT, "new": TEXT}}}
 
 
+def tools_in(dialect: str) -> list[Json]:
+    """The `tools` of a client that reads, edits and runs; dialects differ in names, parameters and what there is."""
+    match dialect:
+        case "bar":
+            return [
+                function("read", ("path",), path=TEXT, offset=NUMBER, limit=NUMBER),
+                function("edit", ("path", "old_text", "new_text"), path=TEXT, old_text=TEXT, new_text=TEXT),
+                function("shell", ("command",), command=TEXT, timeout=NUMBER),
+            ]
+        case "arrow":
+            return [
+                function("read_file", ("file_path",), file_path=TEXT, offset=NUMBER),
+                function("edit_file", ("file_path", "edits"), file_path=TEXT, edits=EDITS),
+                function("run_command", ("cmd", "why"), cmd=TEXT, why=TEXT),
+            ]
+        case "plain":
+            return [
+                function("read_file", ("path",), path=TEXT),
+                function("write_file", ("path", "content"), path=TEXT, content=TEXT),
+                function("run_tests", ()),
+            ]
+        case _:
+            return [function("bash", ("command",), command=TEXT)]
+
+
 @dataclass
 class Workbench:
     """A client's tools over a folder. dialect picks their names, parameters and the form of file listings."""
@@ -48,27 +73,7 @@ class Workbench:
     @property
     def tools(self) -> list[Json]:
         """What goes into requests."""
-        match self.dialect:
-            case "bar":
-                return [
-                    function("read", ("path",), path=TEXT, offset=NUMBER, limit=NUMBER),
-                    function("edit", ("path", "old_text", "new_text"), path=TEXT, old_text=TEXT, new_text=TEXT),
-                    function("shell", ("command",), command=TEXT, timeout=NUMBER),
-                ]
-            case "arrow":
-                return [
-                    function("read_file", ("file_path",), file_path=TEXT, offset=NUMBER),
-                    function("edit_file", ("file_path", "edits"), file_path=TEXT, edits=EDITS),
-                    function("run_command", ("cmd", "why"), cmd=TEXT, why=TEXT),
-                ]
-            case "plain":
-                return [
-                    function("read_file", ("path",), path=TEXT),
-                    function("write_file", ("path", "content"), path=TEXT, content=TEXT),
-                    function("run_tests", ()),
-                ]
-            case _:
-                return [function("bash", ("command",), command=TEXT)]
+        return tools_in(self.dialect)
 
     def run(self, name: str, arguments: Json) -> str:
         """Do a call and say what came of it."""
@@ -175,7 +180,7 @@ def collect(chunks: list[Json]) -> Json:
             message["content"] += delta.get("content") or ""
             pieces: list[Json] = delta.get("tool_calls") or []
             for piece in pieces:
-                if "id" in piece:
+                if "type" in piece:
                     message["tool_calls"].append({**piece, "function": dict(piece["function"])})
                 else:
                     message["tool_calls"][piece["index"]]["function"]["arguments"] += piece["function"]["arguments"]

@@ -175,6 +175,12 @@ def test_says_what_it_is(connect: Connect) -> None:
     assert "rule-based simulator, not a language model" in reply["content"]
 
 
+def test_context_in_tags_is_not_the_task(connect: Connect, bench: Workbench) -> None:
+    prompt = "<instructions>Run the tests after each fix.</instructions>\nWho are you?"
+    reply = say(connect(SimSettings()), [{"role": "user", "content": prompt}], tools=bench.tools)
+    assert reply["tool_calls"] == []
+
+
 def test_reads_a_file_that_is_named(start_sim: StartSim, bench: Workbench) -> None:
     loop = drive(start_sim(SimSettings()).url, bench, prompt="What is in README.md?")
     assert bench.calls == [("read", {"path": "README.md"})]

@@ -103,6 +103,8 @@ def _prepare(settings: SimSettings) -> tuple[uvicorn.Server, socket.socket, SimS
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     # Listening at once, so that whoever reads the URL can connect.
     listener = socket.create_server((settings.host, settings.port), family=family, backlog=BACKLOG_CONNECTIONS)
+    # Connections inherit it. asyncio sets it only where the protocol is named, and each event would wait 40 ms.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     config = uvicorn.Config(
         sim.app(),
         http=connections.protocol(),

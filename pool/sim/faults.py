@@ -26,6 +26,7 @@ ALL_FAULTS: Mapping[str, Callable[..., Any]] = {
 }
 EVERY_REQUEST = (1, 2**31)
 _DEFAULT_REQUESTS = {"429-then-ok": (1, 1), "503-then-ok": (1, 1), "loading": (1, 3)}
+_NUMBERS = ("error-in-stream", "drop-mid-stream", "reset", "silent", "html-body")
 _SPEC = re.compile(r"(?P<name>[^:@]+)(?::(?P<arg>.*?))?(?:@(?P<first>\d+)(?:-(?P<last>\d+))?)?", re.DOTALL)
 
 
@@ -44,7 +45,7 @@ class FaultUse:
 
 
 def parse_fault(text: str) -> FaultUse:
-    """Read `NAME[:ARG][@N|@N-M]`. Raises ValueError, with the nearest name, for a fault that there is not."""
+    """Read `NAME[:ARG][@N|@N-M]`. Raises ValueError, with the nearest name, for what cannot be a fault."""
     match = _SPEC.fullmatch(text)
     if match is None:
         raise ValueError(f"a fault is NAME[:ARG][@N|@N-M], not {text!r}")
@@ -52,11 +53,14 @@ def parse_fault(text: str) -> FaultUse:
     if name not in ALL_FAULTS:
         near = difflib.get_close_matches(name, ALL_FAULTS, 1)
         raise ValueError(f"there is no fault {name!r}{f'; did you mean {near[0]!r}?' if near else ''}")
+    arg = match["arg"] or ""
+    if arg and name in _NUMBERS and not arg.isdecimal():
+        raise ValueError(f"the argument of fault {name!r} is a whole number, not {arg!r}")
     first, last = _DEFAULT_REQUESTS.get(name, EVERY_REQUEST)
     if match["first"]:
         first = int(match["first"])
         last = int(match["last"] or first)
-    return FaultUse(name, match["arg"] or "", first, last)
+    return FaultUse(name, arg, first, last)
 
 
 def describe_faults() -> str:

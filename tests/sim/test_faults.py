@@ -328,6 +328,11 @@ def test_spec_is_read(text: str, expected: tuple[str, str, int, int]) -> None:
     assert (use.name, use.arg, use.first, use.last) == expected
 
 
+def test_number_is_asked_for() -> None:
+    with pytest.raises(ValueError, match="argument of fault 'reset' is a whole number, not 'soon'"):
+        parse_fault("reset:soon")
+
+
 def test_unknown_fault_names_the_nearest() -> None:
     with pytest.raises(ValueError, match="no fault 'leaked-thnk'; did you mean 'leaked-think'"):
         parse_fault("leaked-thnk")

@@ -109,7 +109,7 @@ def test_tries_python3_where_python_is_missing(start_sim: StartSim, bench: Workb
             arguments = {"command": arguments["command"].replace("python3 ", "python ")}
         return shell(name, arguments)
 
-    bench.run = without_python  # type: ignore[method-assign]
+    bench.run = without_python
     assert "now 12 passed" in drive(start_sim(SimSettings()).url, bench).answer
 
 
@@ -119,7 +119,7 @@ def test_stops_when_edits_are_refused(start_sim: StartSim, bench: Workbench) -> 
     def refusing(name: str, arguments: Json) -> str:
         return "error: the file is locked" if name == "edit" else real(name, arguments)
 
-    bench.run = refusing  # type: ignore[method-assign]
+    bench.run = refusing
     loop = drive(start_sim(SimSettings()).url, bench)
     assert "were refused: error: the file is locked" in loop.answer
     tries = [m for m in loop.messages if m["role"] == "tool" and "locked" in m["content"]]
@@ -127,7 +127,7 @@ def test_stops_when_edits_are_refused(start_sim: StartSim, bench: Workbench) -> 
 
 
 def test_stops_when_not_allowed(start_sim: StartSim, bench: Workbench) -> None:
-    bench.run = lambda name, arguments: "Denied by the user."  # type: ignore[method-assign]
+    bench.run = lambda name, arguments: "Denied by the user."
     loop = drive(start_sim(SimSettings()).url, bench)
     assert loop.turns == 2
     assert "I was not allowed to use shell." in loop.answer

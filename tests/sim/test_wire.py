@@ -213,6 +213,20 @@ def test_many_tokens_a_step_bring_all_fields_in_one_chunk(connect: Connect) -> N
     assert len(ours) <= len(theirs) + 2
 
 
+def test_continued_turn_lands_in_reasoning_unless_streamed(connect: Connect) -> None:
+    """As measured on vLLM 0.25.1: only a stream knows that the prompt closed the thought."""
+    client = connect(SimSettings(model=MODEL, script=("The answer is 4.",)))
+    messages = [{"role": "user", "content": "hi"}, {"role": "assistant", "reasoning": "Enough."}]
+    body: Json = {"messages": messages, "continue_final_message": True, "add_generation_prompt": False}
+    body["chat_template_kwargs"] = {"enable_thinking": True}
+    streamed = collect(events(client.post("/v1/chat/completions", json={**body, "stream": True}).content))
+    assert (streamed["reasoning"], streamed["content"]) == ("", "The answer is 4.")
+    message = client.post("/v1/chat/completions", json=body).json()["choices"][0]["message"]
+    assert (message["reasoning"], message["content"]) == ("The answer is 4.", None)
+    both = client.post("/v1/chat/completions", json={**body, "add_generation_prompt": True})
+    assert both.status_code == 400
+
+
 def test_error_in_stream_is_byte_for_byte_the_recorded_one(connect: Connect) -> None:
     case = "53-engine-dies-mid-stream"
     settings = SimSettings(model=MODEL, script=(script_of(case),), faults=("error-in-stream:12",))

@@ -7,9 +7,6 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from pool_tools.sandbox import NoSandbox, Sandbox, probe_sandbox
-from pool_tools.toolbox import Toolbox
-
 from pool.agent.approvals import Approvals
 from pool.agent.calls import CallRunner
 from pool.agent.guards import Guard
@@ -28,6 +25,9 @@ from pool.wire.reading import DEFAULT_THINK_TAGS, Expectation
 from pool.wire.request import Head, RequestBuilder
 from pool.wire.tokens import TokenMeter
 from pool_tools import Tool
+from pool_tools.sandbox import NoSandbox, Policy
+from pool_tools.sandbox.probe import Probe, probe
+from pool_tools.toolbox import Toolbox
 from pool_tools.workspace import Workspace
 
 
@@ -47,22 +47,30 @@ async def open_session(settings: Settings, approver: Approver, log: EventLog | N
 
     Raises `SettingsError` where a setting cannot be met and `ServerProblem` where no server is found.
     """
-    sandbox, link = await asyncio.gather(asyncio.to_thread(_sandbox, settings), find_server(settings))
+    found, link = await asyncio.gather(asyncio.to_thread(_sandbox, settings), find_server(settings))
     async with link:
-        mode = settings.mode or (Mode.AUTO if sandbox.confines else Mode.DEFAULT)
+        confined = found.tier != NoSandbox.name
+        mode = settings.mode or (Mode.AUTO if confined else Mode.DEFAULT)
         hub = EventHub(new_id(), log)
-        approvals = Approvals(mode, sandboxed=sandbox.confines, approver=approver)
-        with Toolbox(Workspace(settings.workspace), sandbox) as toolbox:
-            yield _assemble(settings, link, hub, approvals, toolbox.tools, sandbox)
+        approvals = Approvals(mode, sandboxed=confined, approver=approver)
+        workspace = Workspace(settings.workspace)
+        toolbox = Toolbox(workspace, found.sandbox)
+        try:
+            yield _assemble(settings, link, hub, approvals, toolbox.tools, found)
+        finally:
+            await toolbox.close()
+            found.sandbox.close()
+            workspace.close()
 
 
-def _sandbox(settings: Settings) -> Sandbox:
+def _sandbox(settings: Settings) -> Probe:
+    """The sandbox for this run; blocks for about 50 ms. Raises `SettingsError` if one is required and none works."""
     if settings.sandbox is SandboxChoice.OFF:
-        return NoSandbox("switched off by --sandbox off")
-    sandbox = probe_sandbox(settings.workspace)
-    if settings.sandbox is SandboxChoice.REQUIRED and not sandbox.confines:
-        raise SettingsError(f"--sandbox required: {sandbox.describe()}")
-    return sandbox
+        return Probe(NoSandbox(), "it was switched off by --sandbox off")
+    found = probe(Policy((settings.workspace,)))
+    if settings.sandbox is SandboxChoice.REQUIRED and found.tier == NoSandbox.name:
+        raise SettingsError(f"--sandbox required, but {found.reason}. {found.remedy}")
+    return found
 
 
 def _assemble(
@@ -71,16 +79,27 @@ def _assemble(
     hub: EventHub,
     approvals: Approvals,
     tools: Sequence[Tool],
-    sandbox: Sandbox,
+    found: Probe,
 ) -> Session:
-    head = Head(model=link.model, thinking=settings.thinking, tools=tuple(_declared(t) for t in tools))
+    shape = link.dialect.shape
+    head = Head(
+        model=link.model,
+        thinking=settings.thinking,
+        tools=tuple(_declared(t) for t in tools),
+        window=settings.window,
+    )
     expect = Expectation(
         tools={t.spec.name: t.spec.parameters for t in tools},
         thinking=settings.thinking,
         think_tags=(*DEFAULT_THINK_TAGS, *settings.think_tags),
     )
     replies = ReplyStream(
-        link=link, builder=RequestBuilder(head), expect=expect, meter=TokenMeter(), hub=hub, budgets=settings.budgets
+        link=link,
+        builder=RequestBuilder(head, shape),
+        expect=expect,
+        meter=TokenMeter(),
+        hub=hub,
+        budgets=settings.budgets,
     )
     workspace = str(settings.workspace)
 
@@ -89,14 +108,14 @@ def _assemble(
 
     agent = Agent(
         hub=hub,
-        history=History(system_prompt(workspace), hub.emit),
+        history=History(system_prompt(workspace), hub.emit, shape.encode),
         replies=replies,
         calls=CallRunner(tools, approvals, hub),
         guards=guards,
         budgets=settings.budgets,
-        labels=Labels(workspace, link.model, link.display, approvals.mode.value, sandbox.name),
+        labels=Labels(workspace, link.model, link.display, approvals.mode.value, found.tier),
     )
-    return Session(agent, hub, approvals, sandbox.describe())
+    return Session(agent, hub, approvals, found.reason or found.sandbox.describe())
 
 
 def _declared(tool: Tool) -> dict[str, object]:

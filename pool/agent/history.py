@@ -24,13 +24,22 @@ _FIELDS = {
 
 
 class History:
-    """Messages as encoded bytes. record takes a `MessageAdded` for each, before anything depends on it."""
+    """Messages as encoded bytes. record takes a `MessageAdded` for each, before anything depends on it.
 
-    def __init__(self, system_prompt: str, record: Callable[[Body], object]) -> None:
+    encode makes the bytes that the session's server takes.
+    """
+
+    def __init__(
+        self,
+        system_prompt: str,
+        record: Callable[[Body], object],
+        encode: Callable[[Message], Encoded] = encode,
+    ) -> None:
         self._record = record
+        self._encode = encode
         self._messages: list[Encoded] = []
         self._ids: set[str] = set()
-        self._open: dict[str, None] = {}
+        self._open: dict[str, str] = {}
         self._add(encode(system(system_prompt)))
 
     @property
@@ -53,9 +62,9 @@ class History:
         self.close_calls(INTERRUPTED)
         last = self._messages[-1].message
         if last.role is not Role.USER:
-            self._add(encode(user(text)))
+            self._add(self._encode(user(text)))
             return
-        joined = encode(user(f"{last.content}\n\n{text}"))
+        joined = self._encode(user(f"{last.content}\n\n{text}"))
         self._record(MessageAdded(Role.USER.value, joined.data.decode(), replaces_last=True))
         self._messages[-1] = joined
 
@@ -72,14 +81,14 @@ class History:
         field = _FIELDS.get(reading.reasoning_field, ReasoningField.BOTH)
         message = Message(Role.ASSISTANT, reading.content, reading.reasoning, field, tuple(calls))
         self._ids.update(c.id for c in calls)
-        self._open.update({c.id: None for c in calls})
-        self._add(encode(message))
+        self._open.update({c.id: c.name for c in calls})
+        self._add(self._encode(message))
         return True
 
     def add_result(self, call_id: str, text: str) -> None:
         """Answer a call. Results enter in the order of the calls: templates tie them by order alone."""
-        del self._open[call_id]
-        self._add(encode(tool_result(call_id, text)))
+        name = self._open.pop(call_id)
+        self._add(self._encode(tool_result(call_id, text, name)))
 
     def close_calls(self, text: str) -> None:
         """Answer every open call with text."""

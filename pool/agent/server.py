@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from pool.config.settings import USUAL_PORTS, Settings, SettingsError
 from pool.wire.client import ChatClient
-from pool.wire.dialects import Dialect, ServerKind, for_server
+from pool.wire.dialects import Dialect, for_address
 from pool.wire.endpoint import parse_endpoint
 from pool.wire.errors import ProblemKind, ServerProblem
 from pool.wire.identify import ServerInfo
@@ -36,11 +36,15 @@ class ServerLink:
         self._given_window = settings.window
         self._thinking = settings.thinking
         self._task: asyncio.Task[ServerInfo] | None = None
+        self._looked_again = False
 
     async def __aenter__(self) -> Self:
         if self.info is None:
-            self._task = asyncio.create_task(probe(self.client.transport, self.model))
+            self._ask()
         return self
+
+    def _ask(self) -> None:
+        self._task = asyncio.create_task(probe(self.client.transport, self.model))
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -57,11 +61,19 @@ class ServerLink:
         return self.client.transport.endpoint.display
 
     def look(self) -> ServerInfo | None:
-        """The probe's result, if it has come; never waits."""
+        """The probe's result, if it has come; never waits. A second one counts only if it found a window."""
         if self._task is not None and self._task.done():
-            self.info = self._task.result()
-            self._task = None
+            found, self._task = self._task.result(), None
+            if self.info is None or (found.window and found.kind is self.info.kind):
+                self.info = found
         return self.info
+
+    def look_again(self) -> None:
+        """Ask once more, after a reply: some servers tell their window only once the model is loaded. Never waits."""
+        if self._looked_again or self.window or not self.dialect.window_when_loaded or self._task is not None:
+            return
+        self._looked_again = True
+        self._ask()
 
     @property
     def window(self) -> int:
@@ -71,16 +83,16 @@ class ServerLink:
 
     @property
     def dialect(self) -> Dialect:
-        """What this server understands; the generic dialect until it is known."""
+        """What this server understands; until it is known, what its address says, else the generic dialect."""
         info = self.look()
-        return info.dialect if info else for_server(ServerKind.GENERIC)
+        return info.dialect if info else for_address(self.client.transport.endpoint.base_url)
 
     @property
     def extra(self) -> Mapping[str, Any]:
         """Request fields that this server understands beyond the common ones. None of them touches the prompt."""
         dialect = self.dialect
         extra: dict[str, Any] = dict(dialect.thinking(self._thinking))
-        extra.pop("chat_template_kwargs", None)
+        extra.pop(dialect.shape.thinking_field, None)
         extra.update(dialect.repetition_detection)
         if dialect.continuous_usage:
             extra["stream_options"] = {"continuous_usage_stats": True}

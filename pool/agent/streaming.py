@@ -20,7 +20,6 @@ from pool.events import (
     UsageReported,
     Waiting,
 )
-from pool.messages import encode_json
 from pool.wire.client import ClientEvent, Pause, Restarted
 from pool.wire.errors import ProblemKind, ServerProblem
 from pool.wire.reading import (
@@ -78,7 +77,7 @@ class ReplyStream:
     @property
     def head_json(self) -> str:
         """The request's head as JSON text."""
-        return encode_json(self._builder.head.fields()).decode()
+        return self._builder.head_json
 
     async def reply(self, history: History, *, first_turn: bool) -> Reading:
         """One reply, read; sent once more, fitted, if the window turns out to be smaller. Raises `ServerProblem`."""
@@ -115,6 +114,7 @@ class ReplyStream:
             self._show(event, clock)
         reading = self._link.client.reading
         self._measure(reading, body, clock)
+        self._link.look_again()
         return reading
 
     def _show(self, event: ClientEvent, clock: _Clock) -> None:
@@ -145,12 +145,22 @@ class ReplyStream:
         if usage is None or not usage.prompt:
             said = "".join([reading.reasoning, reading.content, *(c.arguments for c in reading.calls)])
             usage = Usage(self._meter.estimate(body).tokens, round(raw_tokens(said.encode())), estimated=True)
+        elif self._cache_left_out(body, usage.prompt):
+            usage = replace(usage, prompt=self._meter.estimate(body).tokens, estimated=True)
         else:
             if self._meter.shortfall(body, usage.prompt):
                 self._warn_of_shortfall(body, usage.prompt)
             self._meter.learn(body, usage.prompt)
         self.usage = usage
         self._hub.emit(UsageReported(usage, (clock.first or now) - clock.sent, now - clock.sent))
+
+    def _cache_left_out(self, body: bytes, read: int) -> bool:
+        """Whether a count is low because it leaves out what was cached (Ollama 0.30.0), not because of a cut.
+
+        Where the request sets the window, and the prompt fits into it, nothing was cut.
+        """
+        fits = self._meter.estimate(body).upper <= self.window
+        return self._builder.shape.sets_window and fits and self._meter.shortfall(body, read)
 
     def _warn_of_shortfall(self, body: bytes, read: int) -> None:
         sent = self._meter.estimate(body).tokens

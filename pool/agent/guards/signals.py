@@ -1,0 +1,130 @@
+"""Signs that a thought has run away, computed on the reasoning as it streams. Pure: text and counts in, a finding out.
+
+Thresholds and their evidence (public measurements of Laguna NVFP4 and of reasoning models): the last 4 KB of runaways
+compress up to 143 times where honest truncated thoughts keep a zlib ratio of 0.33 and a share of 0.86 unique lines; a runaway of
+32,000 tokens had only 1.6 plan restarts per 1,000 tokens, so they are counted since the last action, not by density.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+TAIL_CHARS = 4096
+STEP_CHARS = 1024
+"""The tail is looked at each time so much text has come; two findings in a row count."""
+
+ZLIB_RATIO = 0.15
+UNIQUE_LINE_SHARE = 0.5
+LEAST_LINES = 12
+SHINGLE_WORDS = 8
+SHINGLE_REPEATS = 6
+RESTARTS = 8
+SAME_SENTENCE = 5
+LEAST_SENTENCE_CHARS = 20
+CODE_LINES = 60
+
+RESTART_PHRASES: tuple[str, ...] = (
+    r"actually,? wait",
+    r"wait,? (?:actually|no|let me)",
+    r"let me (?:reconsider|re-?think|start over|start (?:coding|writing|implementing)|re-?read|think again)",
+    r"(?:ok(?:ay)?[,.]? )?(?:the )?plan(?:ning)? is (?:mostly )?(?:done|complete)",
+    r"i think (?:the )?plan(?:ning)? is",
+    r"now i(?:'ll| will) (?:start|begin) (?:coding|writing|implementing)",
+    r"いや、?待って",
+    r"待って、",
+    r"もう一度(?:考え|見直)",
+    r"考え直",
+    r"計画は(?:できた|完了)",
+    r"では、?(?:実装|コーディング)を(?:始め|開始)",
+)
+"""Sentences that begin so restart a plan instead of acting on it."""
+
+_SENTENCE = re.compile(r"[^.!?。!?\n]+[.!?。!?\n]?")
+_WORDS = re.compile(r"\w+", re.UNICODE)
+_FENCE = re.compile(r"^ {0,3}```", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A sign: name, and one line of detail for people."""
+
+    name: str
+    detail: str
+
+
+class ThoughtSignals:
+    """Watches one thought. Feed text as it comes; a finding, once made, stands."""
+
+    def __init__(self, phrases: Sequence[str] = RESTART_PHRASES) -> None:
+        self._restart = re.compile(rf"\s*(?:{'|'.join(phrases)})", re.IGNORECASE)
+        self._text: list[str] = []
+        self._tail = ""
+        self._since_look = 0
+        self._in_row = 0
+        self._rest = ""
+        self._restarts = 0
+        self._sentences = Counter[str]()
+        self._fence_lines = -1
+
+    def feed(self, text: str) -> Finding | None:
+        """Take more of the thought; what it shows, if anything."""
+        self._tail = (self._tail + text)[-TAIL_CHARS:]
+        self._since_look += len(text)
+        return self._sentences_of(text) or self._code(text) or self._look()
+
+    def _look(self) -> Finding | None:
+        if self._since_look < STEP_CHARS or len(self._tail) < TAIL_CHARS:
+            return None
+        self._since_look = 0
+        found = degenerate(self._tail)
+        self._in_row = self._in_row + 1 if found else 0
+        return found if self._in_row >= 2 else None
+
+    def _sentences_of(self, text: str) -> Finding | None:
+        pieces = _SENTENCE.findall(self._rest + text)
+        self._rest = pieces.pop() if pieces and pieces[-1][-1] not in ".!?。!?\n" else ""
+        for piece in pieces:
+            if self._restart.match(piece):
+                self._restarts += 1
+                if self._restarts >= RESTARTS:
+                    return Finding("plan-restarts", f"the plan was restarted {self._restarts} times")
+            plain = " ".join(_WORDS.findall(piece.lower()))
+            if len(plain) < LEAST_SENTENCE_CHARS:
+                continue
+            self._sentences[plain] += 1
+            if self._sentences[plain] >= SAME_SENTENCE:
+                return Finding("same-sentence", f"one sentence came {SAME_SENTENCE} times: {plain[:60]}")
+        return None
+
+    def _code(self, text: str) -> Finding | None:
+        """A fenced block of many lines: the model writes the file in its thought instead of by a tool."""
+        for line in text.splitlines(keepends=True):
+            if _FENCE.match(line):
+                self._fence_lines = 0 if self._fence_lines < 0 else -1
+            elif self._fence_lines >= 0 and line.endswith("\n"):
+                self._fence_lines += 1
+        if self._fence_lines > CODE_LINES:
+            return Finding("code-in-thought", f"more than {CODE_LINES} lines of code were written in the thought")
+        return None
+
+
+def degenerate(tail: str) -> Finding | None:
+    """Whether the tail of a thought repeats itself: as a whole, by its lines, or by a phrase."""
+    data = tail.encode("utf-8", "replace")
+    ratio = len(zlib.compress(data, 6)) / len(data)
+    if ratio < ZLIB_RATIO:
+        return Finding("repetition", f"the last {len(tail):,} characters compress to {ratio:.0%}")
+    lines = [line.strip() for line in tail.split("\n") if line.strip()]
+    share = len(set(lines)) / len(lines) if lines else 1.0
+    if len(lines) >= LEAST_LINES and share < UNIQUE_LINE_SHARE:
+        return Finding("repetition", f"only {share:.0%} of the last {len(lines)} lines differ")
+    words = _WORDS.findall(tail.lower())
+    shingles = Counter(tuple(words[i : i + SHINGLE_WORDS]) for i in range(len(words) - SHINGLE_WORDS + 1))
+    most = max(shingles.values(), default=0)
+    if most >= SHINGLE_REPEATS:
+        return Finding("repetition", f"a phrase of {SHINGLE_WORDS} words came {most} times in a short while")
+    return None

@@ -25,7 +25,9 @@ agents and buses, proxies and everything of git stay out."""
 _SECRET_NAME = re.compile(r"key|token|secret|passw|credential|auth|session|cookie|private", re.IGNORECASE)
 _LOGIN_IN_URL = re.compile(r"://[^/\s:@]*:[^/\s@]+@")
 
-_NO_EDITOR = "echo 'There is no editor here: give the text as an argument (git commit -m, --no-edit).' >&2; false"
+_NO_EDITOR = (
+    "echo 'There is no editor here. Give the text (git commit -m) or keep the proposed one (GIT_EDITOR=true).' >&2; false"
+)
 
 FIXED: Mapping[str, str] = {
     "TERM": "dumb",

@@ -37,9 +37,10 @@ _SUPERVISOR = Path(__file__).with_name("supervisor.py")
 
 # The inner end of a PID namespace: runs the command, then tells its status and what it left running over descriptor 0,
 # a socket that the command itself does not get. `trap :` keeps it alive when all are asked to end; unlike an ignored
-# signal it is not inherited.
+# signal it is not inherited. What the shell itself has to say ("Terminated") is nobody's output.
 _REPORT = """trap : TERM
-"$@" </dev/null
+exec 3>&2 2>/dev/null
+("$@" </dev/null 2>&3 3>&-)
 s=$?
 l=
 for p in /proc/[0-9]*; do

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import signal
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,6 +18,7 @@ from pool_tools.foreign import Foreign, tell_changes
 from pool_tools.limits import SHELL_SECONDS, SHELL_SECONDS_MOST
 from pool_tools.process import Ended, run_command
 from pool_tools.sandbox.base import Sandbox
+from pool_tools.supervisor import SIGNALLED
 from pool_tools.text import printable, visible
 from pool_tools.workspace import Workspace
 
@@ -180,7 +182,15 @@ def _headline(ended: Ended, limit: float) -> str:
         return f"timed out after {limit:g} s while still running, and killed;"
     if ended.status is None:
         return f"failed: the command was not started, or all of its processes were killed, after {took}"
-    return f"exit {ended.status} after {took}"
+    return f"exit {ended.status}{_signal_name(ended.status)} after {took}"
+
+
+def _signal_name(status: int) -> str:
+    """Shells report a command killed by signal n as 128 + n."""
+    try:
+        return f" ({signal.Signals(status - SIGNALLED).name})" if status > SIGNALLED else ""
+    except ValueError:
+        return ""
 
 
 class _Live:

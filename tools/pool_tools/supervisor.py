@@ -1,10 +1,10 @@
 """Holds all processes of one command together where no PID namespace does.
 
 Run as a program, `supervisor.py COMMAND ARGUMENT...`, by an isolated interpreter; it imports nothing of ours. It
-becomes the parent of every orphan below it (Linux's child subreaper), so that a process which left its group and session
-is found too. Descriptor 0 is one end of a socket pair. When the command exits, whatever it left running is killed and
-one line written there: exit status, then the names of those processes, separated by tabs. When the other end is closed
-(the caller wants everything dead, or is dead itself), everything is killed at once.
+becomes the parent of every orphan below it (Linux's child subreaper), so that a process which left its group and its
+session is found too. Descriptor 0 is one end of a socket pair. When the command exits, whatever it left running is
+killed and one line written there: exit status, then the names of those processes, separated by tabs. When the other end
+is closed (the caller wants everything dead, or is dead itself), everything is killed at once.
 """
 
 from __future__ import annotations

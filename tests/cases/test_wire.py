@@ -23,6 +23,7 @@ from pool.events import (
 from pool.wire.retry import RESENDS, RetryPolicy
 from tests.cases.driver import (
     DONE,
+    How,
     ModelServer,
     Run,
     Step,

@@ -157,8 +157,8 @@ async def test_a_killed_simulator_is_found_again(tmp_path: Path) -> None:
         async with simulator(port) as process:
             running = asyncio.create_task(driver.run("What does notes.txt say?"))
             await driver.until(lambda e: e.envelope.turn == 2 and isinstance(e.body, ReasoningDelta))
-            os.kill(process.pid, signal.SIGKILL)
-            await asyncio.to_thread(process.wait, UNTIL_SECONDS)
+            process.kill()
+            await process.wait()
         async with simulator(port):
             run = await asyncio.wait_for(running, UNTIL_SECONDS)
     assert (run.reason, run.calls) == (StopReason.COMPLETED, [("read", "ok")])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -64,6 +64,14 @@ class Outcome:
     changes: tuple[ChangedFile, ...] = ()
 
 
+Gate = Callable[[str, Mapping[str, Any]], str]
+"""Says why a call by its name and arguments is not to be run, "" if it may."""
+
+
+def _open_gate(name: str, args: Mapping[str, Any]) -> str:
+    return ""
+
+
 class CallRunner:
     """Prepares and runs the calls of one agent with its tools."""
 
@@ -73,6 +81,7 @@ class CallRunner:
         self._hub = hub
         self.waited_seconds = 0.0
         self.finished: dict[str, Outcome] = {}
+        self._gate: Gate = _open_gate
 
     # -- preparing
 
@@ -120,9 +129,13 @@ class CallRunner:
 
     # -- running
 
-    async def run(self, calls: Sequence[PreparedCall]) -> list[Outcome]:
-        """Run the calls; outcomes come in call order. Cancelled, it cancels what runs; `finished` keeps the rest."""
+    async def run(self, calls: Sequence[PreparedCall], gate: Gate = _open_gate) -> list[Outcome]:
+        """Run the calls; outcomes come in call order. Cancelled, it cancels what runs; `finished` keeps the rest.
+
+        gate is asked right before a valid call runs.
+        """
         self.finished = {}
+        self._gate = gate
         outcomes: list[Outcome] = []
         batch: list[PreparedCall] = []
         for call in [*calls, None]:
@@ -165,6 +178,8 @@ class CallRunner:
         self._hub.emit(proposed, call.call.id)
         if call.refusal or tool is None:
             return Outcome(name, call.args, call.effect, "invalid", call.refusal, call.data)
+        if blocked := self._gate(name, call.args):
+            return Outcome(name, call.args, call.effect, "blocked", blocked)
         answer = await self._approval(call)
         if not answer.allowed:
             text = f"{name} was not run: it was denied. {answer.reason}".rstrip()

@@ -11,6 +11,8 @@ from pool.agent.approvals import Approvals
 from pool.agent.calls import CallRunner
 from pool.agent.guards import Guard
 from pool.agent.guards.budgets import budget_guards
+from pool.agent.guards.calls import LoopGuard, ProgressGuard
+from pool.agent.guards.claims import ClaimsGuard
 from pool.agent.guards.replies import ReplyGuard
 from pool.agent.history import History
 from pool.agent.hub import EventHub
@@ -104,7 +106,9 @@ def _assemble(
     workspace = str(settings.workspace)
 
     def guards() -> Sequence[Guard]:
-        return [*budget_guards(settings.budgets), ReplyGuard()]
+        budgets = settings.budgets
+        progress = ProgressGuard(budgets.idle_turns_note, budgets.idle_turns_stop)
+        return [*budget_guards(budgets), ReplyGuard(), ClaimsGuard(), LoopGuard(), progress]
 
     agent = Agent(
         hub=hub,

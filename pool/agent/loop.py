@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pool.agent.calls import CallRunner, Outcome, PreparedCall
 from pool.agent.guards import Guard
@@ -151,10 +152,10 @@ class Agent:
         whole = reading.ending is Ending.WHOLE
         prepared = self._calls.prepare(reading, self.history.unique_id) if whole else []
         self.history.add_assistant(reading, [p.call for p in prepared])
-        outcomes = await self._run_calls(prepared)
+        outcomes, stop = await self._run_calls(prepared)
         self.hub.emit(TurnFinished(reading.finish, reading.ending.value, len(prepared), reading.repairs))
         if verdict is None and outcomes:
-            verdict = self._ask(lambda g: g.after_calls(state, outcomes))
+            verdict = stop or self._ask(lambda g: g.after_calls(state, outcomes))
         match verdict:
             case Stop():
                 return verdict
@@ -168,20 +169,53 @@ class Agent:
         state.answer = reading.content.strip()
         return self._completed()
 
-    async def _run_calls(self, prepared: Sequence[PreparedCall]) -> list[Outcome]:
+    async def _run_calls(self, prepared: Sequence[PreparedCall]) -> tuple[list[Outcome], Stop | None]:
+        """Run calls and take their results into the history, in call order, however the running ends."""
         if not prepared:
-            return []
+            return [], None
+        stop: Stop | None = None
         try:
-            outcomes = await self._calls.run(prepared)
+            outcomes = await self._calls.run(prepared, self._gate)
         finally:
             for call in prepared:
                 outcome = self._calls.finished.get(call.call.id)
-                self.history.add_result(call.call.id, outcome.text if outcome else INTERRUPTED)
-                if outcome:
-                    self._note(outcome)
-        return outcomes
+                if outcome is None:
+                    self.history.add_result(call.call.id, INTERRUPTED)
+                    continue
+                self._note(outcome)
+                notes, stopped = self._notes_on(outcome)
+                stop = stop or stopped
+                self.history.add_result(call.call.id, "\n\n".join([outcome.text, *notes]))
+        return outcomes, stop
+
+    def _gate(self, name: str, args: Mapping[str, Any]) -> str:
+        for guard in self._guards:
+            if blocked := guard.before_call(self._state, name, args):
+                self.hub.emit(GuardFired(guard.name, "block", blocked))
+                return blocked
+        return ""
+
+    def _notes_on(self, outcome: Outcome) -> tuple[list[str], Stop | None]:
+        """What the guards add to a call's result, and whether one of them ends the run."""
+        notes: list[str] = []
+        stop: Stop | None = None
+        for guard in self._guards:
+            said = guard.after_call(self._state, outcome)
+            if said is None:
+                continue
+            self.hub.emit(GuardFired(guard.name, "stop" if said.stop else "note", said.detail))
+            notes += [said.text] if said.text else []
+            stop = stop or said.stop
+        return notes, stop
 
     def _note(self, outcome: Outcome) -> None:
+        """Keep the run's books: changed files, test runs, denials."""
+        state = self._state
+        command = outcome.args.get("command")
+        if isinstance(command, str) and outcome.status in ("ok", "failed"):
+            state.ledger.command(command, outcome.text, outcome.data.get("exit_status"))
+        if outcome.changes:
+            state.ledger.edited(len(outcome.changes))
         for change in outcome.changes:
             self._state.changed(change)
         target = (outcome.name, str(outcome.args.get("path") or outcome.args.get("command") or ""))
@@ -194,6 +228,8 @@ class Agent:
         state = self._state
         if state.denied:
             return Stop(StopReason.DENIED, next(iter(state.denied.values())))
+        if state.unverified:
+            return Stop(StopReason.UNVERIFIED, state.unverified)
         if state.answer.lstrip("*_# ").lower().startswith(GAVE_UP_MARK):
             return Stop(StopReason.GAVE_UP, "the agent says that it could not do it")
         return Stop(StopReason.COMPLETED)

@@ -5,12 +5,17 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
+from pool.agent.ledger import TestLedger
 from pool.events import ChangedFile, StopReason, Usage
 
 
 @dataclass(slots=True)
 class RunState:
-    """Counters of one run. started is on the monotonic clock, paused the seconds spent waiting for approvals."""
+    """Counters of one run.
+
+    started is on the monotonic clock, paused the seconds spent waiting for approvals. unverified says why the final
+    answer's claim that tests pass is not backed, "" if it is or none was made.
+    """
 
     prompt: str
     started: float = field(default_factory=time.monotonic)
@@ -21,6 +26,8 @@ class RunState:
     changes: dict[str, ChangedFile] = field(default_factory=dict[str, ChangedFile])
     denied: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     denied_in_row: int = 0
+    ledger: TestLedger = field(default_factory=TestLedger)
+    unverified: str = ""
 
     @property
     def seconds(self) -> float:
@@ -52,6 +59,15 @@ class Nudge:
 
     text: str
     detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallNote:
+    """A guard's word on one call: text is appended to its result, stop ends the run after this turn."""
+
+    text: str = ""
+    detail: str = ""
+    stop: Stop | None = None
 
 
 Verdict = Stop | Nudge

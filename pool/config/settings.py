@@ -51,6 +51,8 @@ class Budgets:
     reasoning_turn: int = 2048
     answer_tokens: int = 8192
     denials_in_row: int = 3
+    idle_turns_note: int = 8
+    idle_turns_stop: int = 15
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """Signs that a thought has run away, computed on the reasoning as it streams. Pure: text and counts in, a finding out.
 
-Thresholds and their evidence (public measurements of Laguna NVFP4 and of reasoning models): the last 4 KB of runaways
-compress up to 143 times where honest truncated thoughts keep a zlib ratio of 0.33 and a share of 0.86 unique lines; a runaway of
-32,000 tokens had only 1.6 plan restarts per 1,000 tokens, so they are counted since the last action, not by density.
+Thresholds rest on public measurements of Laguna NVFP4 and of reasoning models: the last 4 KB of runaways compress up to
+143 times, where honest thoughts that were cut off keep a zlib ratio of 0.33 and a share of 0.86 unique lines; a runaway
+of 32,000 tokens had only 1.6 plan restarts per 1,000 tokens, so they are counted since the last action, not by density.
 """
 
 from __future__ import annotations

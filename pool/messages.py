@@ -25,10 +25,14 @@ class Role(StrEnum):
 
 
 class ReasoningField(StrEnum):
-    """Under which name(s) earlier reasoning is sent back. vLLM reads `reasoning`, llama.cpp `reasoning_content`."""
+    """Under which name(s) earlier reasoning is sent back. vLLM reads `reasoning`, llama.cpp `reasoning_content`.
+
+    THINKING is the name in Ollama's own API, whose messages have a form of their own.
+    """
 
     REASONING = "reasoning"
     REASONING_CONTENT = "reasoning_content"
+    THINKING = "thinking"
     BOTH = "both"
     NONE = "none"
 
@@ -44,7 +48,10 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One chat message. `calls` and `reasoning` only with role assistant, `call_id` only with role tool."""
+    """One chat message. `calls` and `reasoning` only with role assistant, `call_id` and `tool` only with role tool.
+
+    tool is the name of the tool that was called.
+    """
 
     role: Role
     content: str
@@ -52,6 +59,7 @@ class Message:
     reasoning_field: ReasoningField = ReasoningField.NONE
     calls: tuple[ToolCall, ...] = ()
     call_id: str = ""
+    tool: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +83,7 @@ def encode_json(value: Any) -> bytes:
 
 
 def encode(message: Message) -> Encoded:
-    """Encode a message for the wire. Every assistant message gets its reasoning back under the field it came in."""
+    """Encode a message as OpenAI's API has it. An assistant message gets its reasoning back under its field."""
     out: dict[str, Any] = {"role": message.role.value}
     if message.role is Role.TOOL:
         out["tool_call_id"] = message.call_id
@@ -104,6 +112,6 @@ def user(text: str) -> Message:
     return Message(Role.USER, text)
 
 
-def tool_result(call_id: str, text: str) -> Message:
-    """The result of a call."""
-    return Message(Role.TOOL, text, call_id=call_id)
+def tool_result(call_id: str, text: str, tool: str = "") -> Message:
+    """The result of a call of tool."""
+    return Message(Role.TOOL, text, call_id=call_id, tool=tool)

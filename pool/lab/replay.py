@@ -59,16 +59,21 @@ def expectation_of(request: str, window: int = 0) -> Expectation:
         value: Any = json.loads(request)
     except ValueError:
         value = {}
-    body = cast(Mapping[str, Any], value) if isinstance(value, dict) else {}
-    tools = [t.get("function", {}) for t in body.get("tools") or []]
+    body = _object(value)
+    tools = [_object(_object(tool).get("function")) for tool in cast(list[Any], body.get("tools") or [])]
+    switch = _object(body.get("chat_template_kwargs")).get("enable_thinking", True)
     return Expectation(
-        tools={t["name"]: t.get("parameters", {}) for t in tools if "name" in t},
+        tools={t["name"]: _object(t.get("parameters")) for t in tools if "name" in t},
         calls_allowed=body.get("tool_choice") != "none",
-        thinking=bool((body.get("chat_template_kwargs") or {}).get("enable_thinking", True)),
-        max_tokens=body.get("max_tokens") or 0,
+        thinking=bool(body.get("think", switch)),
+        max_tokens=body.get("max_tokens") or _object(body.get("options")).get("num_predict") or 0,
         window=window,
         think_tags=DEFAULT_THINK_TAGS,
     )
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    return cast(Mapping[str, Any], value) if isinstance(value, dict) else {}
 
 
 def differences(reply: TracedReply, reading: Reading) -> list[str]:

@@ -12,15 +12,17 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 from pool.events import plain
+from pool.wire.dialects import for_address
 from pool.wire.errors import ProblemKind, ServerProblem, classify_fault
 from pool.wire.reader import Reader
 from pool.wire.reading import Ending, Expectation, Reading, ReadingEvent
+from pool.wire.request import OPENAI
 from pool.wire.retry import Attempts, RetryPolicy
 from pool.wire.sse import SseDecoder
 from pool.wire.trace import ReplyTrace, TraceWriter
 from pool.wire.transport import Transport
 
-CHAT_PATH = "chat/completions"
+CHAT_PATH = OPENAI.path
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,7 @@ class ChatClient:
         self.transport = transport
         self.reading = Reading()
         self.contacted = False
+        self._path = for_address(transport.endpoint.base_url).shape.path
         self._policy = policy
         self._trace = trace
         self._rng = rng or random.Random()
@@ -81,7 +84,7 @@ class ChatClient:
                 await asyncio.sleep(retry.delay)
 
     async def _attempt(self, body: bytes, expect: Expectation) -> AsyncIterator[ReadingEvent]:
-        record = self._trace.request(self.transport.endpoint.url(CHAT_PATH), body) if self._trace else None
+        record = self._trace.request(self.transport.endpoint.url(self._path), body) if self._trace else None
         reader = Reader(expect)
         try:
             async for event in self._read(body, reader, record):
@@ -94,7 +97,7 @@ class ChatClient:
     async def _read(self, body: bytes, reader: Reader, record: ReplyTrace | None) -> AsyncIterator[ReadingEvent]:
         decoder = SseDecoder()
         received = False
-        async with self.transport.open(CHAT_PATH, body) as response:
+        async with self.transport.open(self._path, body) as response:
             self.contacted = True
             if record:
                 record.status(response.status, response.headers)
@@ -127,6 +130,8 @@ class ChatClient:
                 raise ServerProblem(ProblemKind.DROPPED, message, "see the server's log", received=True)
             case Ending.DROPPED:
                 message = "the server sent no data" if received else "the server sent an empty body"
+                if reading.finish:
+                    message = f"the server ended the reply with {reading.finish!r} and generated nothing"
                 raise ServerProblem(ProblemKind.DROPPED, message, "see the server's log", received=False)
             case _:
                 pass

@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
+from pool.wire.dialects import for_address
+
 REDACTED = "[redacted]"
 MIN_SECRET_CHARS = 4
 """Shorter values are not removed from running text: they would take harmless words with them."""
@@ -48,9 +50,10 @@ class EndpointError(ValueError):
 class Endpoint:
     """A server's address and what it wants to see before it answers.
 
-    base_url has a scheme, a host and a path ending in the API version, without trailing slash, user, password or
-    query: `http://127.0.0.1:8000/v1`. headers are sent with every request. query (without `?`) is appended to every
-    address. Make one with `parse_endpoint`. Its text forms show no secret.
+    base_url has a scheme, a host and a path, without trailing slash, user, password or query. The path ends in the API
+    version, `http://127.0.0.1:8000/v1`, or is that of an API of its own, `http://127.0.0.1:11434/api` (Ollama). headers
+    are sent with every request. query (without `?`) is appended to every address. Make one with `parse_endpoint`. Its
+    text forms show no secret.
     """
 
     base_url: str
@@ -73,8 +76,9 @@ class Endpoint:
     def root(self) -> str:
         """The address that `/version`, `/props` and the like hang below: base_url without its API version."""
         parts = urlsplit(self.base_url)
+        path = "" if parts.path in for_address(self.base_url).paths else parts.path
         kept: list[str] = []
-        for segment in parts.path.split("/"):
+        for segment in path.split("/"):
             if _VERSION_SEGMENT.match(segment):
                 break
             kept.append(segment)
@@ -130,7 +134,8 @@ def parse_endpoint(text: str, api_key: str = "", headers: Iterable[tuple[str, st
     """Read an address as people write it.
 
     `h:8000`, `http://h:8000`, `http://h:8000/v1/` and `http://h:8000/v1/chat/completions` mean the same. A path with
-    a version in it (`/api/v1`, `/v1beta/openai`) is kept, any other gets `/v1` appended. `user:password@` becomes an
+    a version in it (`/api/v1`, `/v1beta/openai`) is kept, and so is `/api`, which means Ollama's own API (`/api/chat`
+    too); any other gets `/v1` appended. `user:password@` becomes an
     Authorization header and takes precedence over api_key, since it was written for this very server; a header
     named Authorization takes precedence over both. Raises `EndpointError`.
     """
@@ -152,7 +157,8 @@ def parse_endpoint(text: str, api_key: str = "", headers: Iterable[tuple[str, st
     netloc = f"[{host}]" if ":" in host else host
     if port is not None:
         netloc += f":{port}"
-    return Endpoint(f"{scheme}://{netloc}{_api_path(path)}", key, sent, parts.query, password)
+    origin = f"{scheme}://{netloc}"
+    return Endpoint(f"{origin}{_api_path(origin, path)}", key, sent, parts.query, password)
 
 
 def redact(text: str, endpoint: Endpoint | None = None) -> str:
@@ -192,8 +198,11 @@ def _split(text: str) -> tuple[str, str, int | None, str]:
     return scheme, host, port, parts.path
 
 
-def _api_path(path: str) -> str:
+def _api_path(origin: str, path: str) -> str:
     path = re.sub(r"/{2,}", "/", path).rstrip("/")
+    for own in (path, path.removesuffix("/chat")):
+        if own in for_address(f"{origin}{own}").paths:
+            return own
     for suffix in _API_SUFFIXES:
         if path.endswith(suffix):
             path = path.removesuffix(suffix)

@@ -40,7 +40,7 @@ def read_error_body(body: bytes, content_type: str) -> ErrorBody:
 
     `{"error": {"message", "type", "code", "param"}}` (vLLM, llama.cpp, Ollama's /v1, OpenRouter), `{"error": "text"}`
     (vLLM's 401, MLX, LM Studio), `{"object": "error", "message"}` (SGLang), `{"detail": text or list}` (FastAPI),
-    a web page, plain text, or nothing.
+    a web page, plain text, or nothing. Ollama puts llama.cpp's whole answer, as text, into the `error` of its own.
     """
     if _PAGE.match(body) or "html" in content_type.lower():
         return ErrorBody(_page_text(body), is_page=True)
@@ -85,8 +85,20 @@ def read_retry_after(headers: Mapping[str, str], now: float | None = None) -> fl
     return max(0.0, moment - (time.time() if now is None else now))
 
 
+def unwrapped(error: Any) -> Any:
+    """An error that is an object in JSON text as that object, taken out of its own `error`; any other as it is."""
+    if not isinstance(error, str) or not error.lstrip().startswith("{"):
+        return error
+    try:
+        value: Any = json.loads(error)
+    except (ValueError, RecursionError):
+        return error
+    inner = cast(dict[str, Any], value).get("error") if isinstance(value, dict) else None
+    return inner if isinstance(inner, dict) else error  # pyright: ignore[reportUnknownVariableType]
+
+
 def _read_object(top: dict[str, Any]) -> ErrorBody:
-    inner = top.get("error")
+    inner = unwrapped(top.get("error"))
     if isinstance(inner, str):
         return ErrorBody(inner, _codes(top))
     source = cast(dict[str, Any], inner) if isinstance(inner, dict) else top

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from http import HTTPStatus
 
+from pool.wire.dialects import for_address
 from pool.wire.endpoint import Endpoint, redact
 from pool.wire.error_body import ErrorBody, read_error_body, read_retry_after, shorten
 from pool.wire.overflow import Overflow, read_overflow
@@ -82,11 +83,12 @@ class ServerProblem(Exception):
 
 
 _LOADING_WORDS = re.compile(
-    r"\bload(?:ing|ed yet)|\bstarting|warming up|not (?:yet )?ready|initiali[sz]ing", re.IGNORECASE
+    r"(?<!error )\bload(?:ing|ed yet)|\bstarting|warming up|not (?:yet )?ready|initiali[sz]ing", re.IGNORECASE
 )
 _BUSY_WORDS = re.compile(r"\bbusy\b|overload|queue|capacity|too many|pending requests|rate.?limit", re.IGNORECASE)
 _NO_MODEL = re.compile(
-    r"model[^.]{0,200}?(?:does not exist|not found|not exist|not available|is not a valid|unknown|try pulling)"
+    r"model(?:[^.]|\.(?=\S)){0,200}?"
+    r"(?:does not exist|not found|not exist|not available|is not a valid|unknown|try pulling)"
     r"|(?:no such|unknown|invalid) model|not a valid model|model_not_found",
     re.IGNORECASE | re.DOTALL,
 )
@@ -118,6 +120,9 @@ _FIELD_TRAITS = re.compile(
     r"|extra (?:inputs|fields)|invalid|must be|cannot be|can only",
     re.IGNORECASE,
 )
+_CAPABILITY = re.compile(r"does not support (thinking|tools)\W*\Z")
+"""Ollama, about a model: `"llama3.2" does not support thinking`."""
+
 _GATEWAY_TIMEOUTS = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.GATEWAY_TIMEOUT, 524})
 _TOO_LONG_STATUSES = frozenset({0, 400, 404, 413, 422, 500, 503})
 _FAULT_STATUSES = {
@@ -202,7 +207,7 @@ def _overflow(status: int, body: ErrorBody, overflow: Overflow, endpoint: Endpoi
     window = overflow.window or body.window
     prompt = overflow.prompt_tokens or body.prompt_tokens
     message = shorten(redact(body.message, endpoint)) or "the context window is full"
-    remedy = "compact the conversation, or start the server with a larger context window"
+    remedy = f"compact the conversation, or {for_address(endpoint.base_url).window_remedy}"
     if overflow.prompt_was_cut:
         message += " (the server cut off the front of the prompt, the user's message with it)"
         remedy = "give the model a larger window on the server: num_ctx or OLLAMA_CONTEXT_LENGTH for Ollama"
@@ -228,7 +233,8 @@ def _remedy(kind: ProblemKind, status: int, endpoint: Endpoint, location: str, p
         case ProblemKind.UNAUTHORIZED:
             return "set POOL_API_KEY to the key that the server was started with (vLLM: --api-key)"
         case ProblemKind.NOT_FOUND:
-            return f"check the address {endpoint.display}: it should be the part before /chat/completions"
+            path = for_address(endpoint.base_url).shape.path
+            return f"check the address {endpoint.display}: it should be the part before /{path}"
         case ProblemKind.MODEL_NOT_FOUND:
             return f"choose a model that {endpoint.root}/v1/models lists"
         case ProblemKind.TIMEOUT:
@@ -239,13 +245,8 @@ def _remedy(kind: ProblemKind, status: int, endpoint: Endpoint, location: str, p
             return f"the address points elsewhere: use {redact(location, endpoint)}"
         case ProblemKind.NOT_A_SERVER:
             return f"check the address {endpoint.display}: a web page answers there"
-        case ProblemKind.BAD_REQUEST if "thinking_token_budget" in parameters:
-            flag = '{"reasoning_start_str":"<think>","reasoning_end_str":"</think>"}'
-            return f"start vLLM with --reasoning-config '{flag}', or leave the budget to Pool"
-        case ProblemKind.BAD_REQUEST if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
-            return "a gateway limits the size of a request: raise it (nginx: client_max_body_size)"
-        case ProblemKind.BAD_REQUEST if parameters:
-            return f"leave out {', '.join(parameters)}"
+        case ProblemKind.BAD_REQUEST:
+            return _remedy_of_refusal(status, parameters)
         case ProblemKind.SERVER_ERROR if status == HTTPStatus.BAD_GATEWAY:
             return "the gateway is up, the model server behind it is not"
         case ProblemKind.SERVER_ERROR:
@@ -254,10 +255,25 @@ def _remedy(kind: ProblemKind, status: int, endpoint: Endpoint, location: str, p
             return ""
 
 
+def _remedy_of_refusal(status: int, parameters: tuple[str, ...]) -> str:
+    if "thinking_token_budget" in parameters:
+        flag = '{"reasoning_start_str":"<think>","reasoning_end_str":"</think>"}'
+        return f"start vLLM with --reasoning-config '{flag}', or leave the budget to Pool"
+    if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+        return "a gateway limits the size of a request: raise it (nginx: client_max_body_size)"
+    if "thinking" in parameters:
+        return "switch thinking off (--thinking off), or choose a model that can think"
+    if "tools" in parameters:
+        return "choose a model that can call tools; `ollama show MODEL` says what a model can do"
+    return f"leave out {', '.join(parameters)}" if parameters else ""
+
+
 def _parameters(body: ErrorBody, words: str) -> tuple[str, ...]:
     """The request fields that a refusal is about: named by the error object, or by known names in its text."""
     if body.parameter:
         return (body.parameter,)
+    if missing := _CAPABILITY.search(body.message):
+        return (missing[1],)
     if not _FIELD_TRAITS.search(words):
         return ()
     return tuple(name for name in _KNOWN_FIELDS if re.search(rf"\b{name}\b", words))

@@ -17,6 +17,8 @@ from pool.wire.markup import find_calls
 from pool.wire.reading import BrokenCall, Ending, Expectation, RawCall, Reading
 
 NATURAL_FINISHES = frozenset({"stop", "tool_calls", "function_call", "eos"})
+LOADED_FINISHES = frozenset({"load", "unload"})
+"""Ollama's own API: the model was loaded or unloaded, and nothing was generated."""
 
 _WHY = {
     Ending.LENGTH: "the reply hit its output limit inside or before this call, so the call may be cut",
@@ -64,7 +66,7 @@ def ending_of(reading: Reading, expect: Expectation) -> Ending:
             return Ending.SERVER_ERROR
         case Reading(stop="repetition_detected") | Reading(finish="repetition"):
             return Ending.REPETITION
-        case Reading(finish=""):
+        case Reading(finish=finish) if not finish or finish in LOADED_FINISHES:
             return Ending.DROPPED
         case Reading(finish="length"):
             return Ending.WINDOW if expect.window and total >= expect.window else Ending.LENGTH

@@ -18,6 +18,7 @@ VERSION_PATH = "/version"
 PROPS_PATH = "/props"
 OLLAMA_VERSION_PATH = "/api/version"
 OLLAMA_RUNNING_PATH = "/api/ps"
+OLLAMA_TAGS_PATH = "/api/tags"
 LMSTUDIO_MODELS_PATH = "/api/v0/models"
 SGLANG_INFO_PATHS = ("/get_server_info", "/server_info")
 
@@ -30,7 +31,6 @@ _OWNERS = {
     "llamacpp": ServerKind.LLAMACPP,
     "organization_owner": ServerKind.LMSTUDIO,
 }
-_HOSTS = {"openrouter.ai": ServerKind.OPENROUTER, "poolside.ai": ServerKind.POOLSIDE}
 _WINDOW_FIELDS = ("max_model_len", "context_length", "context_window")
 _PYTHON_SERVER = "BaseHTTP"
 _SGLANG_FIELDS = ("server_args", "max_total_num_tokens", "speculative_algorithm", "mem_fraction_static")
@@ -92,18 +92,13 @@ class ServerInfo:
         return f"{name}: {model}, {window}"
 
 
-def kind_of_host(host: str) -> ServerKind | None:
-    """The hosted service behind a host name, None if it is none of them."""
-    for domain, kind in _HOSTS.items():
-        if host == domain or host.endswith(f".{domain}"):
-            return kind
-    return None
+def identify(documents: Documents, known: ServerKind | None, wanted: str, reachable: bool) -> ServerInfo:
+    """Put together what documents tell.
 
-
-def identify(documents: Documents, host: str, wanted: str, reachable: bool) -> ServerInfo:
-    """Put together what documents tell. wanted is the model that the user asked for, "" for none."""
-    entries = _entries(documents.get(MODELS_PATH), "data")
-    kind = kind_of_host(host) or _kind(documents, entries)
+    known is what the address said already. wanted is the model that the user asked for, "" for none.
+    """
+    entries = _listed(documents)
+    kind = known or _kind(documents, entries)
     dialect = for_server(kind)
     names = tuple(str(entry["id"]) for entry in entries if isinstance(entry.get("id"), str))
     model, model_note = choose_model(names, wanted, _loaded(documents))
@@ -184,7 +179,7 @@ def _version(documents: Documents, kind: ServerKind) -> str:
             value = documents.get(VERSION_PATH).get("version")
         case ServerKind.LLAMACPP:
             value = documents.get(PROPS_PATH).get("build_info")
-        case ServerKind.OLLAMA:
+        case ServerKind.OLLAMA | ServerKind.OLLAMA_NATIVE:
             value = documents.get(OLLAMA_VERSION_PATH).get("version")
         case ServerKind.SGLANG:
             value = _sglang(documents).get("version")
@@ -213,6 +208,8 @@ def _window(documents: Documents, kind: ServerKind, entries: Sequence[Json], mod
 
 
 def _window_note(window: int, dialect: Dialect) -> str:
+    if not window and dialect.shape.sets_window:
+        return f"{_capital(dialect.name)} decides how large the context window is; {dialect.window_remedy}."
     if not window:
         return (
             f"{_capital(dialect.name)} does not tell how large its context window is; "
@@ -258,6 +255,12 @@ def _sglang(documents: Documents) -> Json:
         if any(name in document for name in _SGLANG_FIELDS):
             return document
     return {}
+
+
+def _listed(documents: Documents) -> list[Json]:
+    """The models that a server has, each with an `id`: OpenAI's list, or Ollama's own."""
+    own = _entries(documents.get(OLLAMA_TAGS_PATH), "models")
+    return _entries(documents.get(MODELS_PATH), "data") + [{**entry, "id": entry.get("name")} for entry in own]
 
 
 def _loaded_entries(documents: Documents) -> list[Json]:

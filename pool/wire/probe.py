@@ -11,12 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pool.wire.dialects import ServerKind, kind_of_address
 from pool.wire.endpoint import parse_endpoint
 from pool.wire.errors import ProblemKind, ServerProblem
 from pool.wire.identify import (
     LMSTUDIO_MODELS_PATH,
     MODELS_PATH,
     OLLAMA_RUNNING_PATH,
+    OLLAMA_TAGS_PATH,
     OLLAMA_VERSION_PATH,
     PROPS_PATH,
     SGLANG_INFO_PATHS,
@@ -24,7 +26,6 @@ from pool.wire.identify import (
     Documents,
     ServerInfo,
     identify,
-    kind_of_host,
 )
 from pool.wire.metrics import METRICS_PATH
 from pool.wire.transport import Fetched, Transport
@@ -47,6 +48,7 @@ _PATHS = (
     *SGLANG_INFO_PATHS,
     METRICS_PATH,
 )
+_OLLAMA_PATHS = (OLLAMA_TAGS_PATH, OLLAMA_VERSION_PATH, OLLAMA_RUNNING_PATH)
 _NOBODY_HOME = frozenset({ProblemKind.REFUSED, ProblemKind.UNREACHABLE, ProblemKind.DROPPED, ProblemKind.TIMEOUT})
 
 
@@ -65,8 +67,8 @@ async def probe(transport: Transport, model: str | None, limit_seconds: float = 
 
     model is the one that the user asked for, None to take what the server has.
     """
-    host = transport.endpoint.host
-    paths = (MODELS_PATH,) if kind_of_host(host) else _PATHS
+    known = kind_of_address(transport.endpoint.base_url)
+    paths = _paths(known)
     answers = await asyncio.gather(*(_get(transport, path, limit_seconds) for path in paths))
     documents: dict[str, Any] = {}
     metrics = ""
@@ -84,7 +86,18 @@ async def probe(transport: Transport, model: str | None, limit_seconds: float = 
         gathered = Documents(documents, metrics, trouble=_trouble(first), locked=locked)
     else:
         gathered = Documents(documents, metrics, first.headers.get("server", ""))
-    return identify(gathered, host, model or "", reachable)
+    return identify(gathered, known, model or "", reachable)
+
+
+def _paths(known: ServerKind | None) -> tuple[str, ...]:
+    """What to ask, the list of models first; known is what the address said."""
+    match known:
+        case None:
+            return _PATHS
+        case ServerKind.OLLAMA_NATIVE:
+            return _OLLAMA_PATHS
+        case _:
+            return (MODELS_PATH,)
 
 
 async def discover(ports: Sequence[int] = USUAL_PORTS, limit_seconds: float = DISCOVER_SECONDS) -> list[Found]:

@@ -18,7 +18,9 @@ from pool.events import Usage
 from pool.messages import valid_text
 from pool.wire.calls import CallAssembler
 from pool.wire.content import ContentSplitter, markup_is_over
+from pool.wire.error_body import unwrapped
 from pool.wire.finish import settle
+from pool.wire.jsontext import Mend
 from pool.wire.markup import OPENERS, looks_like_call_start
 from pool.wire.reading import (
     CallText,
@@ -104,6 +106,7 @@ class Reader:
         self._fault: ServerFault | None = None
         self._repairs: list[str] = []
         self._pending: dict[str, str] = {}
+        self._objects_due = False
 
     @property
     def started(self) -> bool:
@@ -128,7 +131,9 @@ class Reader:
             self._text(field, valid_text(text), events)
         natural = self._finish in ("stop", "tool_calls", "eos", "") and not self._fault
         events += self._content.close(apart=bool(self._field), natural=natural)
-        calls, broken, repairs = self._calls.finish()
+        calls, broken, mends = self._calls.finish()
+        if self._objects_due:
+            mends = tuple(m for m in mends if m != Mend.SENT_AS_OBJECT)
         reading, late = settle(
             Reading(
                 reasoning="".join([*self._reasoning.parts, *self._content.reasoning]),
@@ -140,7 +145,7 @@ class Reader:
                 usage=self._usage,
                 reasoning_field=self._field,
                 fault=self._fault,
-                repairs=tuple(dict.fromkeys([*self._repairs, *self._content.repairs, *repairs])),
+                repairs=tuple(dict.fromkeys([*self._repairs, *self._content.repairs, *mends])),
             ),
             self._expect,
             held=self._content.held,
@@ -191,6 +196,7 @@ class Reader:
         usage = usage_of(chunk)
         if usage is not None:
             self._usage = usage
+        self._objects_due = self._objects_due or "message" in chunk
         delta, finish, stop = _delta_of(chunk)
         if delta:
             self._delta(delta, events)
@@ -242,7 +248,8 @@ class Reader:
 
 
 def fault_of(error: Any, chunk: Json) -> ServerFault:
-    """An error object of any server's shape: `{"error": {...}}`, `{"error": "text"}`."""
+    """An error object of any server's shape: `{"error": {...}}`, `{"error": "text"}`, also with an object as text."""
+    error = unwrapped(error)
     if not isinstance(error, dict):
         return ServerFault(str(error))
     obj = cast(Json, error)
@@ -253,7 +260,7 @@ def fault_of(error: Any, chunk: Json) -> ServerFault:
 
 
 def usage_of(chunk: Json) -> Usage | None:
-    """Token counts of a chunk: OpenAI's `usage`, or Ollama's native counters."""
+    """Token counts of a chunk: OpenAI's `usage`, or Ollama's own counters, which are left out where they are 0."""
     raw = chunk.get("usage")
     if isinstance(raw, dict):
         u = cast(Json, raw)
@@ -265,8 +272,9 @@ def usage_of(chunk: Json) -> Usage | None:
             cached = _int(cast(Json, timings).get("cache_n"))
         reasoning = _int(details.get("reasoning_tokens")) or _int(u.get("reasoning_tokens"))
         return Usage(_int(u.get("prompt_tokens")), _int(u.get("completion_tokens")), cached, reasoning)
-    if chunk.get("done") is True and "eval_count" in chunk:
-        return Usage(_int(chunk.get("prompt_eval_count")), _int(chunk.get("eval_count")))
+    if chunk.get("done") is True and ("eval_count" in chunk or "prompt_eval_count" in chunk):
+        cached = _int(chunk.get("prompt_eval_cached_count"))
+        return Usage(_int(chunk.get("prompt_eval_count")), _int(chunk.get("eval_count")), cached)
     return None
 
 
@@ -278,7 +286,8 @@ def _delta_of(chunk: Json) -> tuple[Json, str, str]:
     """Delta, finish reason and stop reason of a chunk, whatever its shape.
 
     Seen: `choices[0].delta` (streams), `choices[0].message` (whole bodies), `choices` empty, null or missing (usage
-    and error chunks), Ollama's native `message` with `done_reason`, SGLang's `matched_stop`.
+    and error chunks), SGLang's `matched_stop`, Ollama's own `message`, whose last line has `done` and (since 0.1.38)
+    `done_reason`.
     """
     choices = chunk.get("choices")
     if isinstance(choices, list) and choices:
@@ -297,10 +306,8 @@ def _delta_of(chunk: Json) -> tuple[Json, str, str]:
             "" if stop is None else str(stop),
         )
     message = chunk.get("message")
-    if isinstance(message, dict):
-        finish = chunk.get("done_reason") or ("stop" if chunk.get("done") is True else "")
-        return cast(Json, message), str(finish), ""
-    return {}, "", ""
+    finish = chunk.get("done_reason") or ("stop" if chunk.get("done") is True else "")
+    return cast(Json, message) if isinstance(message, dict) else {}, str(finish), ""
 
 
 def _flat(content: Any) -> str:

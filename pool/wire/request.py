@@ -5,11 +5,11 @@ No message is encoded twice, and a request of a thousand turns is one `bytes.joi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pool.messages import encode_json
+from pool.messages import Encoded, Message, encode, encode_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,8 @@ class Head:
     """What every request of a session says before its messages. Frozen for the session: a change breaks the cache.
 
     tools are the `{"type": "function", ...}` objects in their fixed order; empty means that the key is left out (vLLM
-    refuses `tools: []`). extra are fields of the server's dialect.
+    refuses `tools: []`). extra are fields of the server's dialect. window is the context window in tokens to ask for,
+    where a request can do that; 0 leaves it to the server.
     """
 
     model: str
@@ -39,9 +40,10 @@ class Head:
     tools: tuple[Mapping[str, Any], ...] = ()
     sampling: Sampling = Sampling()
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    window: int = 0
 
     def fields(self) -> dict[str, Any]:
-        """The head as the first keys of a request body."""
+        """The head as the first keys of a request body, in OpenAI's form."""
         out: dict[str, Any] = {"model": self.model}
         if self.tools:
             out["tools"] = list(self.tools)
@@ -65,12 +67,56 @@ def merge(into: dict[str, Any], more: Mapping[str, Any]) -> None:
             into[key] = value
 
 
-class RequestBuilder:
-    """Joins head and messages. The head is encoded once."""
+@dataclass(frozen=True, slots=True)
+class RequestShape:
+    """The form of a chat request, and where it goes: one value per API.
 
-    def __init__(self, head: Head) -> None:
+    path is below the base URL. encode turns a message into its bytes. head gives all that comes before the messages;
+    tail what each request adds, from max_tokens and tool_choice ("" if there is none). open_field names an object of
+    the head that each request completes, "" for none: it moves to the tail. thinking_field names the field of the head
+    that switches thinking. sets_window: the request says how large the context window is to be.
+    """
+
+    path: str
+    encode: Callable[[Message], Encoded]
+    head: Callable[[Head], dict[str, Any]]
+    tail: Callable[[int, str], dict[str, Any]]
+    thinking_field: str
+    open_field: str = ""
+    sets_window: bool = False
+
+
+def _openai_tail(max_tokens: int, tool_choice: str) -> dict[str, Any]:
+    tail: dict[str, Any] = {
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "max_tokens": max_tokens,
+    }
+    if tool_choice:
+        tail["tool_choice"] = tool_choice
+    return tail
+
+
+OPENAI = RequestShape(
+    path="chat/completions",
+    encode=encode,
+    head=Head.fields,
+    tail=_openai_tail,
+    thinking_field="chat_template_kwargs",
+)
+"""OpenAI's chat completions, as vLLM and the others understand them."""
+
+
+class RequestBuilder:
+    """Joins head and messages in a shape. The head is encoded once; messages must be encoded in the same shape."""
+
+    def __init__(self, head: Head, shape: RequestShape = OPENAI) -> None:
         self.head = head
-        self._prefix = encode_json(head.fields())[:-1]
+        self.shape = shape
+        fields = shape.head(head)
+        self.head_json = encode_json(fields).decode()
+        self._open = {shape.open_field: fields.pop(shape.open_field)} if shape.open_field in fields else {}
+        self._prefix = encode_json(fields)[:-1]
 
     def build(
         self,
@@ -85,12 +131,7 @@ class RequestBuilder:
         Every request streams and asks for usage. tool_choice "none" keeps the tools in the request (dropping them costs
         the prefix). extra are fields of this request alone; they must not repeat the head's.
         """
-        tail: dict[str, Any] = {
-            "stream": True,
-            "stream_options": {"include_usage": True},
-            "max_tokens": max(1, max_tokens),
-        }
-        if tool_choice and self.head.tools:
-            tail["tool_choice"] = tool_choice
+        tail: dict[str, Any] = {name: dict(value) for name, value in self._open.items()}
+        merge(tail, self.shape.tail(max(1, max_tokens), tool_choice if self.head.tools else ""))
         merge(tail, extra or {})
         return b"".join((self._prefix, b",", encode_json(tail)[1:-1], b',"messages":[', b",".join(messages), b"]}"))

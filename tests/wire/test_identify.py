@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pool.wire.dialects import ServerKind, TokenizerKind
+from pool.wire.dialects import ServerKind, TokenizerKind, kind_of_address
 from pool.wire.identify import Documents, ServerInfo, choose_model, identify
 
 RECORDINGS = Path(__file__).parent / "recordings"
@@ -21,7 +21,7 @@ def recorded(server: str, case: str) -> Any:
 def read(
     documents: dict[str, Any], *, metrics: str = "", header: str = "", model: str = "", host: str = "h"
 ) -> ServerInfo:
-    return identify(Documents(documents, metrics, header), host, model, reachable=True)
+    return identify(Documents(documents, metrics, header), kind_of_address(f"http://{host}/v1"), model, reachable=True)
 
 
 @pytest.mark.parametrize("version", ["0.25.1", "0.32.0"])

@@ -8,18 +8,20 @@ from enum import StrEnum
 from typing import Any
 
 from pool.messages import ReasoningField
+from pool.wire.request import OPENAI, RequestShape
 
 Fragment = Mapping[str, Any]
 """Fields to add to a request body; nested objects are merged one level deep."""
 
 
 class ServerKind(StrEnum):
-    """The servers that Pool can tell apart."""
+    """The servers, and ways to speak to one, that Pool can tell apart."""
 
     VLLM = "vllm"
     SGLANG = "sglang"
     LLAMACPP = "llamacpp"
     OLLAMA = "ollama"
+    OLLAMA_NATIVE = "ollama-native"
     MLX = "mlx"
     LMSTUDIO = "lmstudio"
     OPENROUTER = "openrouter"
@@ -57,8 +59,10 @@ class Dialect:
     server does so by itself. structural_tags: a call can be forced by a `structural_tag` response format.
     progress: fragment that asks for progress reports during prefill. reasoning_control and its path: fragment and
     address (below the base URL) by which running reasoning can be ended. The metrics are Prometheus names; speculation
-    is a name that exists only while the server speculates. window_remedy says how a person makes the window larger.
-    overflow says how a prompt that is too long shows. source says where these facts come from.
+    is a name that exists only while the server speculates. window_remedy says how a person makes the window larger;
+    window_when_loaded: the server tells its window only once it has loaded the model. shape is the form of requests.
+    An address whose host is, or is below, one of hosts, or whose path is one of paths, means such a server. overflow
+    says how a prompt that is too long shows. source says where these facts come from.
     """
 
     kind: ServerKind
@@ -83,6 +87,10 @@ class Dialect:
     waiting_metric: str = ""
     speculation_metric: str = ""
     window_remedy: str = "start the server with a larger context window"
+    window_when_loaded: bool = False
+    shape: RequestShape = OPENAI
+    hosts: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
     overflow: str = ""
     source: str = ""
 

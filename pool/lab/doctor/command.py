@@ -1,0 +1,177 @@
+"""The command line of `pool doctor`."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from typing import TextIO
+
+from pool.config.settings import ServerEnvironment, SettingsError, server_environment
+from pool.events import STOP_TABLE, StopReason
+from pool.lab.doctor.examine import CHECKS, Cost, Step, chosen, cost, examine, skipped
+from pool.lab.doctor.finding import Check, Finding, Status
+from pool.lab.doctor.report import Look, TextReport, cost_words, json_report
+from pool.lab.doctor.subject import REQUEST_SECONDS, Subject
+from pool.wire.endpoint import EndpointError, parse_endpoint
+from pool.wire.probe import USUAL_PORTS, discover
+from pool.wire.transport import Transport
+
+EXIT_FAILED = 1
+EXIT_USAGE = 2
+EXIT_AWAY = STOP_TABLE[StopReason.SERVER_FAILED].exit
+EXIT_INTERRUPTED = STOP_TABLE[StopReason.INTERRUPTED].exit
+
+
+def parser() -> argparse.ArgumentParser:
+    """The flags of `pool doctor`."""
+    p = argparse.ArgumentParser(
+        prog="pool doctor",
+        description="Check whether a model server is set up so that an agent can work with it.",
+        epilog="Exit codes: 0 nothing failed, 1 a check failed, 2 usage, 75 the server cannot be reached, "
+        "130 interrupted. See docs/doctor.md.",
+    )
+    names = [check.name for check in CHECKS]
+    p.add_argument("--base-url", metavar="URL", help="server, such as http://127.0.0.1:8000 (POOL_BASE_URL)")
+    p.add_argument("--model", metavar="ID", help="model id; default: as pool run chooses it (POOL_MODEL)")
+    p.add_argument("--only", nargs="+", metavar="NAME", choices=names, default=[], help=f"some of: {', '.join(names)}")
+    p.add_argument(
+        "--timeout", type=_seconds, default=REQUEST_SECONDS, metavar="S", help="limit of one request (default 120)"
+    )
+    p.add_argument("--json", action="store_true", help="one JSON object instead of text")
+    return p
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is no number of seconds above 0")
+    return value
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run `pool doctor`; returns the exit code."""
+    try:
+        args = parser().parse_args(list(argv))
+    except SystemExit as error:
+        return int(error.code or 0)
+    try:
+        given = server_environment(os.environ)
+        given = replace(given, base_url=args.base_url or given.base_url, model=args.model or given.model)
+        if given.base_url:
+            parse_endpoint(given.base_url, given.api_key)
+    except (SettingsError, EndpointError) as error:
+        sys.stderr.write(f"pool doctor: {error}\n")
+        return EXIT_USAGE
+    checks = chosen(args.only)
+    visit = Visit(given, checks, cost(checks), args.timeout)
+    shown = JsonOutput(sys.stdout, sys.stderr) if args.json else TextOutput(sys.stdout, checks, args.timeout)
+    try:
+        asyncio.run(visit.run(shown))
+    except KeyboardInterrupt:
+        visit.interrupt()
+    if visit.subject is None:
+        return EXIT_INTERRUPTED
+    code = visit.exit_code
+    shown.end(visit, visit.subject, code)
+    return code
+
+
+class TextOutput:
+    """Text as the checks go."""
+
+    def __init__(self, out: TextIO, checks: Sequence[Check], limit_seconds: float) -> None:
+        self._report = TextReport(out, look_for(out, os.environ), checks, limit_seconds)
+
+    def begin(self, subject: Subject, checks: Sequence[Check], price: Cost) -> None:
+        self._report.begin(subject.display, checks, price)
+
+    def step(self, step: Step) -> None:
+        self._report.step(step)
+
+    def end(self, visit: Visit, subject: Subject, code: int) -> None:
+        self._report.end(visit.findings, subject, interrupted=visit.interrupted)
+
+
+class JsonOutput:
+    """One object at the end; the price beforehand goes to stderr."""
+
+    def __init__(self, out: TextIO, notes: TextIO) -> None:
+        self._out = out
+        self._notes = notes
+
+    def begin(self, subject: Subject, checks: Sequence[Check], price: Cost) -> None:
+        self._notes.write(f"pool doctor: {cost_words(checks, price)}\n")
+        self._notes.flush()
+
+    def step(self, step: Step) -> None:
+        """Nothing yet."""
+
+    def end(self, visit: Visit, subject: Subject, code: int) -> None:
+        self._out.write(json_report(subject, visit.steps, visit.price, code, interrupted=visit.interrupted) + "\n")
+
+
+@dataclass(slots=True)
+class Visit:
+    """One run of the command: what it was told, and what has come of it so far (also if it is interrupted)."""
+
+    given: ServerEnvironment
+    checks: tuple[Check, ...]
+    price: Cost
+    limit_seconds: float
+    ports: Sequence[int] = USUAL_PORTS
+    subject: Subject | None = None
+    steps: list[Step] = field(default_factory=list[Step])
+    interrupted: bool = False
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What was found, in order."""
+        return [step.finding for step in self.steps if step.finding is not None]
+
+    @property
+    def exit_code(self) -> int:
+        """As the help text says."""
+        if self.interrupted:
+            return EXIT_INTERRUPTED
+        failed = [finding for finding in self.findings if finding.status is Status.FAIL]
+        if any(finding.data.get("away") for finding in failed):
+            return EXIT_AWAY
+        return EXIT_FAILED if failed else 0
+
+    async def run(self, shown: TextOutput | JsonOutput) -> None:
+        """Find the server and make the checks."""
+        found = None if self.given.base_url else await discover(self.ports)
+        url = self.given.base_url or (found[0].base_url if found else f"http://127.0.0.1:{self.ports[0]}")
+        async with Transport(parse_endpoint(url, self.given.api_key)) as transport:
+            subject = Subject(transport, self.given, found=found, limit_seconds=self.limit_seconds)
+            self.subject = subject
+            shown.begin(subject, self.checks, self.price)
+            async with aclosing(examine(subject, self.checks)) as steps:
+                async for step in steps:
+                    if step.finding is not None:
+                        self.steps.append(step)
+                    shown.step(step)
+
+    def interrupt(self) -> None:
+        """Note that the rest was not made."""
+        self.interrupted = True
+        made = {finding.name for finding in self.findings}
+        left = [check for check in self.checks if check.name not in made]
+        self.steps += [Step(check, skipped(check, "interrupted")) for check in left]
+
+
+def look_for(out: TextIO, environment: Mapping[str, str]) -> Look:
+    """How text can be shown on out."""
+    terminal = out.isatty() and environment.get("TERM") != "dumb"
+    return Look(
+        width=shutil.get_terminal_size().columns,
+        unicode=(out.encoding or "").lower().replace("-", "") == "utf8",
+        colours=terminal and not environment.get("NO_COLOR"),
+        live=terminal,
+    )

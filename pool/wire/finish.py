@@ -116,7 +116,8 @@ def _look_into_reasoning(reading: Reading, expect: Expectation) -> tuple[Reading
         return replace(reading, reasoning=thought, content=reading.content + answer, repairs=repairs), answer
     if not (expect.tools and expect.calls_allowed):
         return reading, ""
-    finding = find_calls(reading.reasoning, expect.tools, at_natural_end=reading.ending is Ending.WHOLE)
+    # A close tag with nothing behind it does not unmake the call before it.
+    finding = find_calls(thought, expect.tools, at_natural_end=reading.ending is Ending.WHOLE)
     if not finding.calls or finding.after.strip():
         return reading, ""
     repairs = (*reading.repairs, "call-in-reasoning")

@@ -174,6 +174,19 @@ class MessageAdded(Body):
 
 
 @dataclass(frozen=True, slots=True)
+class Compacted(Body):
+    """The history is replaced by the messages that follow, `MessageAdded` each: an announced break of the prefix.
+
+    before and after are the prompt's estimated tokens; all of after has to be read again by the server.
+    """
+
+    type: ClassVar[str] = "history.compacted"
+    before: int
+    after: int
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
 class TurnStarted(Body):
     """A request is about to be sent. prompt_tokens is an estimate; max_tokens the reply's limit."""
 

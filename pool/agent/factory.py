@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from pool.agent.approvals import Approvals
 from pool.agent.calls import CallRunner
+from pool.agent.compaction import Compactor
 from pool.agent.guards import Guard
 from pool.agent.guards.budgets import budget_guards
 from pool.agent.guards.calls import LoopGuard, ProgressGuard
 from pool.agent.guards.claims import ClaimsGuard
 from pool.agent.guards.replies import ReplyGuard
+from pool.agent.guards.thinking import ThinkingGuard
 from pool.agent.history import History
 from pool.agent.hub import EventHub
 from pool.agent.ids import new_id
@@ -58,7 +60,7 @@ async def open_session(settings: Settings, approver: Approver, log: EventLog | N
         workspace = Workspace(settings.workspace)
         toolbox = Toolbox(workspace, found.sandbox)
         try:
-            yield _assemble(settings, link, hub, approvals, toolbox.tools, found)
+            yield _assemble(settings, link, hub, approvals, toolbox.tools, found, workspace.ledger.clear)
         finally:
             await toolbox.close()
             found.sandbox.close()
@@ -82,6 +84,7 @@ def _assemble(
     approvals: Approvals,
     tools: Sequence[Tool],
     found: Probe,
+    clear_ledger: Callable[[], None],
 ) -> Session:
     shape = link.dialect.shape
     head = Head(
@@ -108,13 +111,15 @@ def _assemble(
     def guards() -> Sequence[Guard]:
         budgets = settings.budgets
         progress = ProgressGuard(budgets.idle_turns_note, budgets.idle_turns_stop)
-        return [*budget_guards(budgets), ReplyGuard(), ClaimsGuard(), LoopGuard(), progress]
+        thinking = ThinkingGuard(budgets.reasoning_run)
+        return [*budget_guards(budgets), thinking, ReplyGuard(), ClaimsGuard(), LoopGuard(), progress]
 
     agent = Agent(
         hub=hub,
         history=History(system_prompt(workspace), hub.emit, shape.encode),
         replies=replies,
         calls=CallRunner(tools, approvals, hub),
+        compactor=Compactor(replies, hub, clear_ledger),
         guards=guards,
         budgets=settings.budgets,
         labels=Labels(workspace, link.model, link.display, approvals.mode.value, found.tier),

@@ -23,6 +23,11 @@ _FIELDS = {
 }
 
 
+def field_of(reasoning_field: str) -> ReasoningField:
+    """Under which name reasoning goes back that came under reasoning_field ("" if it did not come apart)."""
+    return _FIELDS.get(reasoning_field, ReasoningField.BOTH)
+
+
 class History:
     """Messages as encoded bytes. record takes a `MessageAdded` for each, before anything depends on it.
 
@@ -78,7 +83,7 @@ class History:
         """Add a reply with its calls; False if there is nothing to keep (reasoning alone is not kept)."""
         if not reading.content.strip() and not calls:
             return False
-        field = _FIELDS.get(reading.reasoning_field, ReasoningField.BOTH)
+        field = field_of(reading.reasoning_field)
         message = Message(Role.ASSISTANT, reading.content, reading.reasoning, field, tuple(calls))
         self._ids.update(c.id for c in calls)
         self._open.update({c.id: c.name for c in calls})
@@ -89,6 +94,16 @@ class History:
         """Answer a call. Results enter in the order of the calls: templates tie them by order alone."""
         name = self._open.pop(call_id)
         self._add(self._encode(tool_result(call_id, text, name)))
+
+    def encode(self, message: Message) -> Encoded:
+        """A message's bytes as this session's server takes them, without adding it."""
+        return self._encode(message)
+
+    def replace(self, opening: Sequence[Message], kept: Sequence[Encoded]) -> None:
+        """Replace all but the system message by opening and then kept, whose bytes stay. No call may be open."""
+        del self._messages[1:]
+        for message in [*(self._encode(m) for m in opening), *kept]:
+            self._add(message)
 
     def close_calls(self, text: str) -> None:
         """Answer every open call with text."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pool.agent.calls import CallRunner, Outcome, PreparedCall
+from pool.agent.compaction import Compactor
 from pool.agent.guards import Guard
 from pool.agent.history import INTERRUPTED, History
 from pool.agent.hub import EventHub
@@ -36,6 +37,14 @@ GAVE_UP_MARK = "could not do it"
 """How a final answer begins when the agent could not do the task; the system prompt asks for it."""
 
 
+USELESS_COMPACTIONS = 2
+"""After so many compactions in a row that did not help the run ends."""
+
+
+class OutOfRoom(Exception):
+    """The history does not fit the window, and compacting it did not help. The message names both numbers."""
+
+
 @dataclass(frozen=True, slots=True)
 class Labels:
     """What `RunStarted` says about the surroundings."""
@@ -57,6 +66,7 @@ class Agent:
         history: History,
         replies: ReplyStream,
         calls: CallRunner,
+        compactor: Compactor,
         guards: Callable[[], Sequence[Guard]],
         budgets: Budgets,
         labels: Labels,
@@ -68,6 +78,8 @@ class Agent:
         self._make_guards = guards
         self._budgets = budgets
         self._labels = labels
+        self._compactor = compactor
+        self._useless = 0
         self._guards: Sequence[Guard] = ()
         self._state = RunState("")
         self._task: asyncio.Task[Stop] | None = None
@@ -84,6 +96,7 @@ class Agent:
         self.hub.run, self.hub.turn = run_id, 0
         self._state = state = RunState(prompt)
         self._guards = self._make_guards()
+        self._useless = 0
         self._stop_asked = None
         waited = self._calls.waited_seconds
         labels = self._labels
@@ -114,11 +127,11 @@ class Agent:
                 raise
             return self._stop_asked
         except ServerProblem as problem:
-            reason = StopReason.SERVER_FAILED
-            if problem.kind is ProblemKind.OVERFLOW:
-                reason = StopReason.CONTEXT_EXHAUSTED
             self.hub.emit(Notice("error", str(problem), problem.remedy))
-            return Stop(reason, str(problem))
+            return Stop(StopReason.SERVER_FAILED, str(problem))
+        except OutOfRoom as error:
+            self.hub.emit(Notice("error", str(error), self._replies.window_remedy))
+            return Stop(StopReason.CONTEXT_EXHAUSTED, str(error))
         except Exception as error:
             self.hub.emit(Notice("error", f"Pool failed inside: {error!r}", "please report this with --trace FILE"))
             return Stop(StopReason.INTERNAL_ERROR, repr(error))
@@ -137,13 +150,40 @@ class Agent:
         while True:
             if (verdict := self._ask(lambda g: g.before_turn(state))) and isinstance(verdict, Stop):
                 return verdict
+            if self._compactor.due(self.history):
+                await self._make_room(cut_first=False)
             state.turns += 1
             self.hub.turn = state.turns
-            reading = await self._replies.reply(self.history, first_turn=state.turns == 1)
-            state.usage += self._replies.usage
+            reading = await self._reply()
+            if reading.ending is Ending.WINDOW:
+                await self._make_room(cut_first=False)
+                continue
             stop = await self._act_on(reading)
             if stop is not None:
                 return stop
+
+    async def _reply(self) -> Reading:
+        """The next reply; where the server refuses the prompt as too long, once more after making room."""
+        first = self._state.turns == 1
+        while True:
+            try:
+                reading = await self._replies.reply(self.history, first_turn=first)
+            except ServerProblem as problem:
+                if problem.kind is not ProblemKind.OVERFLOW:
+                    raise
+                await self._make_room(cut_first=True)
+                continue
+            self._state.usage += self._replies.usage
+            return reading
+
+    async def _make_room(self, *, cut_first: bool) -> None:
+        """Compact the history. Raises `OutOfRoom` after `USELESS_COMPACTIONS` that did not help."""
+        tokens, window = self._replies.estimate(self.history.data).tokens, self._replies.window
+        if self._useless >= USELESS_COMPACTIONS:
+            raise OutOfRoom(f"about {tokens:,} tokens do not fit the window of {window:,}, and compacting did not help")
+        helped = await self._compactor.compact(self.history, self._state, cut_first=cut_first)
+        self._state.usage += self._replies.usage
+        self._useless = 0 if helped else self._useless + 1
 
     async def _act_on(self, reading: Reading) -> Stop | None:
         """Take a reply into the history, do what it asks, and say whether the run is over."""

@@ -28,6 +28,7 @@ class RunState:
     denied_in_row: int = 0
     ledger: TestLedger = field(default_factory=TestLedger)
     unverified: str = ""
+    reasoning_tokens: int = 0
 
     @property
     def seconds(self) -> float:

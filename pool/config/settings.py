@@ -47,8 +47,10 @@ class Budgets:
     turns: int = 40
     seconds: float = 1800.0
     tokens: int = 0
+    reasoning_soft: int = 800
     reasoning_first_turn: int = 4096
     reasoning_turn: int = 2048
+    reasoning_run: int = 16384
     answer_tokens: int = 8192
     denials_in_row: int = 3
     idle_turns_note: int = 8

@@ -10,6 +10,7 @@ from pool.events import (
     CallFinished,
     CallOutput,
     CallProposed,
+    Compacted,
     ContentDelta,
     ContentRetracted,
     Event,
@@ -130,6 +131,8 @@ class Progress:
                 self._line(f"pool: {text}")
             case RunFinished() as body:
                 self._summary(body)
+            case Compacted(detail=detail):
+                self._line(f"compacted: {detail}")
             case TurnFinished():
                 self._end_text()
             case _:

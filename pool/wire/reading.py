@@ -16,7 +16,7 @@ DEFAULT_THINK_TAGS = ("think", "thinking", "mm:think")
 class Ending(StrEnum):
     """How a reply ended, as Pool reads it (the server's `finish_reason` alone does not say).
 
-    Only `WHOLE` replies may have their calls run.
+    Only `WHOLE` replies may have their calls run. `CUT` is the server's doing, `STOPPED` Pool's own.
     """
 
     WHOLE = "whole"
@@ -27,6 +27,7 @@ class Ending(StrEnum):
     DROPPED = "dropped"
     ABORTED = "aborted"
     CUT = "cut"
+    STOPPED = "stopped"
 
 
 @dataclass(frozen=True, slots=True)

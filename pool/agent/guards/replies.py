@@ -35,8 +35,9 @@ class ReplyGuard(Guard):
         self._unknown_in_row = 0
 
     def after_reply(self, run: RunState, reading: Reading) -> Verdict | None:
-        cut = reading.ending is not Ending.WHOLE
-        if cut:
+        if reading.ending is Ending.STOPPED:
+            return None
+        if reading.ending is not Ending.WHOLE:
             return self._cut(reading)
         if reading.calls or any(b.name for b in reading.broken):
             self._nothing_in_row = self._cut_in_row = 0
@@ -80,8 +81,6 @@ class ReplyGuard(Guard):
         self._cut_in_row += 1
         where = next((f" inside a call to {b.name}" for b in reading.broken if b.name), "")
         limit = f" after {reading.usage.completion:,} tokens" if reading.usage else ""
-        if reading.ending is Ending.WINDOW:
-            return Stop(StopReason.CONTEXT_EXHAUSTED, f"the context window was full{limit}{where}")
         if reading.ending is Ending.REPETITION:
             detail = f"the server stopped a reply that repeated itself{where}"
         elif not reading.content.strip() and reading.reasoning.strip() and not where:

@@ -1,0 +1,147 @@
+"""The overthinking guard: watches the thought while it streams, has it cut, and ends runs that only think."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pool.agent.calls import Outcome
+from pool.agent.guards import Guard
+from pool.agent.guards.signals import TAIL_CHARS, ZLIB_RATIO, Finding, ThoughtSignals
+from pool.agent.state import Nudge, RunState, Stop, Verdict
+from pool.events import StopReason
+from pool.wire.reading import ContentText, Ending, Reading, ReadingEvent, ReasoningText, UsageSoFar
+from pool.wire.tokens import raw_tokens
+
+CUT_AT_LIMIT = "thought-cut-at-limit"
+CUT_IN_CIRCLES = "thought-cut-in-circles"
+CLOSED_BY_HAND = "thought-closed"
+"""The repair that a reading names when its thought was closed by Pool and the turn went on."""
+
+CLOSING_SENTENCE = "I have thought enough. I act now."
+"""What a thought ends with that Pool closes: a closing sentence works better than a bare cut."""
+
+CUTS_WITHOUT_PROGRESS = 2
+KEEP_STEP_CHARS = 512
+DIGEST_CHARS = 240
+"""How much of a thought is kept of which nothing but repetition is left."""
+
+
+_SENTENCE_END = re.compile(r"[.!?](?=\s)|[。!?\n]")
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Why a thought is to end now: in one line for people, and as the name of a repair."""
+
+    detail: str
+    why: str
+
+
+class ThoughtWatch:
+    """Watches one reply. Tokens are the server's running count where it sends one, else estimated from the bytes."""
+
+    def __init__(self, soft_tokens: int, hard_tokens: int, note: Callable[[str], object]) -> None:
+        """soft_tokens: note is called once with a line for people. hard_tokens: the thought is cut; 0: never."""
+        self._soft = soft_tokens
+        self._hard = hard_tokens
+        self._note = note
+        self._signals = ThoughtSignals()
+        self._estimated = 0.0
+        self._counted = 0
+        self._answering = False
+        self._parts: list[str] = []
+        self.keep = -1
+        """How many characters of the thought are worth keeping, -1 for all; set when it is cut."""
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of reasoning so far."""
+        return self._counted or round(self._estimated)
+
+    def look(self, event: ReadingEvent) -> Cut | None:
+        """Take the next event of the reply; a cut if the thought should end here."""
+        match event:
+            case ContentText(text=text) if text.strip():
+                self._answering = True
+            case UsageSoFar(usage=usage) if not self._answering:
+                self._counted = usage.completion
+            case ReasoningText(text=text):
+                self._parts.append(text)
+                self._estimated += raw_tokens(text.encode("utf-8", "replace"))
+                found = self._signals.feed(text)
+                return self._limit() or (self._cut_for(found) if found else None)
+            case _:
+                pass
+        return None
+
+    def _limit(self) -> Cut | None:
+        if self._hard and self.tokens >= self._hard:
+            return Cut(f"the thought reached its limit of {self._hard:,} tokens", CUT_AT_LIMIT)
+        if self._soft and self.tokens >= self._soft:
+            self._soft = 0
+            self._note(f"{self.tokens:,} tokens of thought in this turn; the limit is {self._hard:,}")
+        return None
+
+    def _cut_for(self, found: Finding) -> Cut:
+        if found.name in ("repetition", "same-sentence"):
+            self.keep = repetition_start("".join(self._parts))
+        return Cut(f"the thought went in circles: {found.detail}", CUT_IN_CIRCLES)
+
+
+def repetition_start(thought: str) -> int:
+    """Where the part of a thought begins that only repeats itself; its length if there is none."""
+    for at in range(0, len(thought), KEEP_STEP_CHARS):
+        rest = thought[at:].encode("utf-8", "replace")
+        if len(zlib.compress(rest, 6)) < len(rest) * ZLIB_RATIO:
+            return at
+    return max(0, len(thought) - TAIL_CHARS)
+
+
+def closed_thought(thought: str, keep: int) -> str:
+    """A thought with its runaway end dropped, cut at a sentence, and closed. keep is as in `ThoughtWatch`."""
+    kept = thought if keep < 0 else thought[:keep]
+    ends = [m.end() for m in _SENTENCE_END.finditer(kept)]
+    if ends and ends[-1] > len(kept) // 2:
+        kept = kept[: ends[-1]]
+    if not kept.strip():
+        sentences = [" ".join(x.split()) for x in _SENTENCE_END.split(thought[:DIGEST_CHARS])]
+        kept = ". ".join(x for x in dict.fromkeys(sentences) if x)
+    kept = kept.rstrip()
+    return f"{kept}\n{CLOSING_SENTENCE}"
+
+
+class ThinkingGuard(Guard):
+    """Counts cut thoughts since the last progress, and the reasoning tokens of the run."""
+
+    name = "thinking"
+
+    def __init__(self, run_tokens: int) -> None:
+        """run_tokens is the limit of reasoning tokens of a run, 0 for none."""
+        self._run_tokens = run_tokens
+        self._cuts = 0
+        self._tests = 0
+
+    def after_reply(self, run: RunState, reading: Reading) -> Verdict | None:
+        run.reasoning_tokens += round(raw_tokens(reading.reasoning.encode("utf-8", "replace")))
+        cuts = [r for r in reading.repairs if r in (CUT_AT_LIMIT, CUT_IN_CIRCLES)]
+        self._cuts += len(cuts)
+        if cuts and self._cuts >= CUTS_WITHOUT_PROGRESS and not reading.calls:
+            circles = CUT_IN_CIRCLES in cuts
+            reason = StopReason.OVERTHINKING if circles else StopReason.MAX_REASONING
+            return Stop(reason, f"{self._cuts} thoughts had to be cut, and nothing was done in between")
+        if self._run_tokens and run.reasoning_tokens >= self._run_tokens:
+            detail = f"{run.reasoning_tokens:,} of {self._run_tokens:,} tokens of thought are used"
+            return Stop(StopReason.MAX_REASONING, detail)
+        if reading.ending is Ending.STOPPED:
+            text = "[Pool] Your thought was cut: planning is done. Take the next step with a tool, or answer now."
+            return Nudge(text, "the thought was cut")
+        return None
+
+    def after_calls(self, run: RunState, outcomes: Sequence[Outcome]) -> Verdict | None:
+        if len(run.ledger.runs) > self._tests or any(o.changes for o in outcomes):
+            self._cuts = 0
+        self._tests = len(run.ledger.runs)
+        return None

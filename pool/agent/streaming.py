@@ -7,7 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pool.agent.guards.thinking import CLOSED_BY_HAND, ThoughtWatch, closed_thought
+from pool.agent.guards.thinking import (
+    CLOSED_BY_HAND,
+    CUT_IN_CIRCLES,
+    ThoughtWatch,
+    closed_thought,
+    repetition_start,
+)
 from pool.agent.history import History, field_of
 from pool.agent.hub import EventHub
 from pool.agent.server import ServerLink
@@ -114,6 +120,11 @@ class ReplyStream:
         limit = budgets.reasoning_first_turn if first_turn else budgets.reasoning_turn
         watch = ThoughtWatch(budgets.reasoning_soft, limit, lambda text: self._hub.emit(_fired("note", text)))
         reading = await self._ask(history.data, limit + budgets.answer_tokens, watch=watch)
+        if reading.ending is Ending.REPETITION and not reading.content.strip() and not reading.broken:
+            watch.keep = repetition_start(reading.reasoning)
+            repairs = (*reading.repairs, CUT_IN_CIRCLES)
+            reading = replace(reading, ending=Ending.STOPPED, repairs=repairs)
+            self._hub.emit(_fired("cut", "the server stopped a thought that repeated itself"))
         if reading.ending is not Ending.STOPPED:
             return reading
         return await self._close_thought(history, reading, watch)
@@ -124,9 +135,13 @@ class ReplyStream:
         return await self._ask(messages, wanted, tool_choice="none", show=show)
 
     async def _close_thought(self, history: History, stopped: Reading, watch: ThoughtWatch) -> Reading:
-        """End a thought by hand and go on with the turn, where the server can; nearly all stays cached."""
+        """End a thought by hand and go on with the turn, where the server can; nearly all stays cached.
+
+        A server counts as able if its dialect says so and it has sent the running token count that was asked for: a
+        gateway that drops such fields would drop those of a continuation too, and answer a request cut in half.
+        """
         fragment = self._link.dialect.continue_message
-        if not fragment or stopped.content.strip() or not stopped.reasoning.strip():
+        if not fragment or not watch.counted or stopped.content.strip() or not stopped.reasoning.strip():
             return stopped
         thought = closed_thought(stopped.reasoning, keep=watch.keep)
         message = Message(Role.ASSISTANT, "", thought, field_of(stopped.reasoning_field))

@@ -139,10 +139,16 @@ class Progress:
                 pass
 
     def _proposed(self, body: CallProposed, call: str) -> None:
-        told = body.preview_kind == "text"
-        title = (body.preview if told else body.title) or body.title or body.name
+        match body.preview_kind:
+            case "command":
+                first, _, more = body.preview.strip().partition("\n")
+                title, rest = f"$ {first}", more
+            case "diff":
+                title, rest = body.title or body.name, body.preview
+            case _:
+                title, rest = body.preview or body.title or body.name, ""
         self._titles[call] = title
-        self._line(f"→ {title}" if told else f"→ {title}{_indented(body.preview, title)}")
+        self._line(f"→ {title}{_indented(rest)}")
 
     def _output(self, text: str, call: str) -> None:
         shown = self._live.get(call, 0)
@@ -188,12 +194,9 @@ class Progress:
         self._err.flush()
 
 
-def _indented(preview: str, title: str) -> str:
-    """A diff, or a command that its title does not show whole, on lines of its own."""
-    lines = preview.rstrip("\n").split("\n")
-    if len(lines) == 1 and lines[0] in title:
-        return ""
-    return "".join(f"\n    {line}" for line in lines)
+def _indented(text: str) -> str:
+    """Text on lines of its own below a title; nothing if there is none."""
+    return "".join(f"\n    {line}" for line in text.rstrip("\n").split("\n")) if text.strip() else ""
 
 
 def output_for(name: str, out: TextIO | None = None) -> Output:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, AsyncIterator
+from dataclasses import dataclass, replace
 
 from pool.events import plain
 from pool.wire.dialects import for_address
@@ -58,13 +58,17 @@ class ChatClient:
         self.transport = transport
         self.reading = Reading()
         self.contacted = False
+        self._reader = Reader(Expectation(tools={}))
         self._path = for_address(transport.endpoint.base_url).shape.path
         self._policy = policy
         self._trace = trace
         self._rng = rng or random.Random()
 
-    async def converse(self, body: bytes, expect: Expectation) -> AsyncIterator[ClientEvent]:
-        """Send a request and read its reply into `reading`. Raises `ServerProblem` when trying again is no use."""
+    async def converse(self, body: bytes, expect: Expectation) -> AsyncGenerator[ClientEvent]:
+        """Send a request and read its reply into `reading`. Raises `ServerProblem` when trying again is no use.
+
+        Close the generator (`aclose`) to stop a reply; `stopped` then reads what had come.
+        """
         attempts = Attempts(self._policy, self._rng)
         while True:
             shown = False
@@ -85,7 +89,7 @@ class ChatClient:
 
     async def _attempt(self, body: bytes, expect: Expectation) -> AsyncIterator[ReadingEvent]:
         record = self._trace.request(self.transport.endpoint.url(self._path), body) if self._trace else None
-        reader = Reader(expect)
+        reader = self._reader = Reader(expect)
         try:
             async for event in self._read(body, reader, record):
                 yield event
@@ -116,6 +120,12 @@ class ChatClient:
         for event in late:
             yield event
         self.reading = reading
+
+    def stopped(self, why: str) -> Reading:
+        """The reading of a reply that was stopped: what had come of it, no calls. why is added to its repairs."""
+        reading = self._reader.close()[1]
+        self.reading = replace(reading, ending=Ending.STOPPED, calls=(), broken=(), repairs=(*reading.repairs, why))
+        return self.reading
 
     def _refuse_broken(self, reading: Reading, *, received: bool, started: bool) -> None:
         """Raise for a reply that the server or the connection broke."""

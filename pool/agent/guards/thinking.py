@@ -57,6 +57,11 @@ class ThoughtWatch:
         """How many characters of the thought are worth keeping, -1 for all; set when it is cut."""
 
     @property
+    def counted(self) -> bool:
+        """Whether the server has sent a running count."""
+        return self._counted > 0
+
+    @property
     def tokens(self) -> int:
         """Tokens of reasoning so far."""
         return self._counted or round(self._estimated)

@@ -38,13 +38,11 @@ _SENT = {
 }
 """Fields in which a run sends a thought back, by the field in which it came."""
 
-_DIALECT_SENDS = {field: (field,) for field in FIELDS}
-
 
 async def history(subject: Subject) -> Finding:
     """Send a thought back in each field, inside a task; in the field that works also before a new prompt."""
     bare = await subject.ask(_ask(subject, ReasoningField.NONE))
-    arrived = {field.value: _arrived(await subject.ask(_ask(subject, field)), bare) for field in FIELDS}
+    arrived = {field.value: _arrived(await subject.ask(_ask(subject, field)), bare) for field in _fields(subject)}
     sent = _sent(subject)
     working = next((name for name in sent if arrived[name]), "")
     kept = await _kept(subject, working) if working else None
@@ -88,11 +86,20 @@ def _lost(subject: Subject, arrived: Mapping[str, bool | None], sent: tuple[str,
 
 def _sent(subject: Subject) -> tuple[str, ...]:
     """Names of the fields in which a run would send thoughts back."""
-    if subject.thought_field is None:
-        fields = _DIALECT_SENDS.get(subject.info.dialect.reasoning_history, FIELDS)
+    own = subject.info.dialect.reasoning_history
+    if own is ReasoningField.THINKING:
+        sent = (own,)
+    elif subject.thought_field is not None:
+        sent = _SENT.get(subject.thought_field, FIELDS)
     else:
-        fields = _SENT.get(subject.thought_field, FIELDS)
-    return tuple(field.value for field in fields)
+        sent = (own,) if own in FIELDS else FIELDS
+    return tuple(field.value for field in sent)
+
+
+def _fields(subject: Subject) -> tuple[ReasoningField, ...]:
+    """The fields that this server's API could take a thought in."""
+    own = subject.info.dialect.reasoning_history
+    return (own,) if own is ReasoningField.THINKING else FIELDS
 
 
 def _ask(subject: Subject, field: ReasoningField, *, next_prompt: bool = False) -> Ask:
@@ -103,7 +110,7 @@ def _ask(subject: Subject, field: ReasoningField, *, next_prompt: bool = False) 
         system(SYSTEM_TEXT),
         user("Read the file alpha.txt."),
         Message(Role.ASSISTANT, "", thought, field, (ToolCall(_CALL_ID, TOOL_NAME, arguments),)),
-        tool_result(_CALL_ID, "1|hello"),
+        tool_result(_CALL_ID, "1|hello", TOOL_NAME),
     )
     if next_prompt:
         messages += (Message(Role.ASSISTANT, "The file says hello."), user("Thank you. Say goodbye."))
@@ -131,7 +138,7 @@ async def _tokenize(subject: Subject) -> dict[str, int | None]:
     """By how many tokens each field lengthens the prompt according to the server's tokenizer address."""
     counts: dict[str, int | None] = {}
     bare = await _counted(subject, ReasoningField.NONE)
-    for field in FIELDS:
+    for field in _fields(subject):
         count = await _counted(subject, field) if bare is not None else None
         counts[field.value] = None if count is None or bare is None else count - bare
     return counts

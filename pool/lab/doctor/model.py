@@ -16,12 +16,10 @@ NO_SUCH_MODEL = "pool-doctor-no-such-model"
 SHOWN_MODELS = 8
 
 ASKED_FOR_UNKNOWN = frozenset(
-    {ServerKind.VLLM, ServerKind.SGLANG, ServerKind.LLAMACPP, ServerKind.OLLAMA, ServerKind.LMSTUDIO}
+    {ServerKind.VLLM, ServerKind.SGLANG, ServerKind.LLAMACPP, ServerKind.LMSTUDIO}
+    | {ServerKind.OLLAMA, ServerKind.OLLAMA_NATIVE}
 )
 """Servers that can be asked for a model that does not exist. Others may first unload theirs to fetch it (MLX)."""
-
-LOADED_LATE = frozenset({ServerKind.OLLAMA, ServerKind.LMSTUDIO})
-"""Servers that load a model at its first request, and tell its window only then."""
 
 
 async def model(subject: Subject) -> Finding:
@@ -79,9 +77,12 @@ async def window(subject: Subject) -> Finding:
     """Compare what the server says of its window with what the environment says."""
     told, given = subject.info.window, subject.environment.window
     data = {"told": told, "source": subject.info.window_source, "given": given, "used": given or told}
+    dialect = subject.info.dialect
+    if given and dialect.shape.sets_window:
+        return Finding("window", Status.OK, f"{given:,} tokens, which Pool asks the server for", data=data)
     if not told and not given:
-        words = f"{subject.info.dialect.name} does not tell it"
-        if subject.info.kind in LOADED_LATE:
+        words = f"{dialect.name} does not tell it"
+        if dialect.window_when_loaded:
             words += " before the model is loaded"
         means = (
             "Pool cannot see when a conversation gets too long. Set it to the tokens that the server was started with."

@@ -69,6 +69,7 @@ _REMEDIES: Mapping[ServerKind, Remedies] = {
         history="--jinja --chat-template-file TEMPLATE.jinja",
     ),
     ServerKind.OLLAMA: Remedies(window=f"OLLAMA_CONTEXT_LENGTH={GOOD_WINDOW_TOKENS} ollama serve"),
+    ServerKind.OLLAMA_NATIVE: Remedies(window=WINDOW_VARIABLE),
     ServerKind.MLX: Remedies(upgrade="pip install --upgrade mlx-lm"),
     ServerKind.LMSTUDIO: Remedies(window=f"lms load --context-length {GOOD_WINDOW_TOKENS}"),
 }

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from pool.messages import encode_json
-from pool.wire.client import CHAT_PATH
+from pool.wire.dialects import for_address
 from pool.wire.errors import ProblemKind, ServerProblem, classify_fault
 from pool.wire.reader import REASONING_FIELDS, Reader
 from pool.wire.reading import Ending, Expectation, Reading
@@ -18,7 +18,9 @@ from pool.wire.sse import DONE, SseDecoder
 from pool.wire.transport import Transport
 
 Json = Mapping[str, Any]
-EVENT_STREAM = "text/event-stream"
+STREAMS = ("text/event-stream", "ndjson")
+"""What the content type of a stream holds; Ollama's own API sends lines of JSON."""
+
 _BROKEN = frozenset({Ending.DROPPED, Ending.SERVER_ERROR, Ending.ABORTED})
 
 
@@ -28,8 +30,8 @@ class Reply:
 
     content is the content channel; reasoning maps each field in which thoughts came to its text. called: structured
     calls came. cached is the number of prompt tokens from the cache, None if the server does not tell. done: the stream
-    ended with `[DONE]`. streamed: it was an event stream. first and seconds are the times to the first event and to
-    the end, since the request was sent. prompt_text is the rendered prompt, "" if the server did not send it.
+    ended with `[DONE]`, or as its API ends. streamed: it came as a stream. first and seconds are the times to the first
+    event and to the end, since the request was sent. prompt_text is the rendered prompt, "" if it was not sent.
     """
 
     reading: Reading
@@ -78,11 +80,8 @@ class _Wire:
         cached = _cached(chunk)
         self.cached = self.cached if cached is None else cached
         self.prompt_text = _text(chunk.get("prompt_text")) or self.prompt_text
-        choices = chunk.get("choices")
-        if not isinstance(choices, list) or not choices:
-            return
-        choice = _object(cast(list[Any], choices)[0])
-        delta = _object(choice.get("delta") or choice.get("message"))
+        self.done = self.done or chunk.get("done") is True
+        delta = _delta(chunk)
         self.content.append(_text(delta.get("content")))
         self.called = self.called or bool(delta.get("tool_calls"))
         for name in REASONING_FIELDS:
@@ -99,10 +98,12 @@ async def exchange(
     (DROPPED), and TIMEOUT if the end has not come after limit_seconds.
     """
     wire, reader, decoder = _Wire(), Reader(expect), SseDecoder()
-    begun, first, event_stream = time.monotonic(), 0.0, False
+    path = for_address(transport.endpoint.base_url).shape.path
+    begun, first, streamed = time.monotonic(), 0.0, False
     try:
-        async with asyncio.timeout(limit_seconds), transport.open(CHAT_PATH, body, stream) as response:
-            event_stream = EVENT_STREAM in response.headers.get("content-type", "").lower()
+        async with asyncio.timeout(limit_seconds), transport.open(path, body, stream) as response:
+            kind = response.headers.get("content-type", "").lower()
+            streamed = any(name in kind for name in STREAMS)
             async for data in response.aiter_raw():
                 payloads = decoder.feed(data)
                 first = first or (time.monotonic() - begun if payloads else 0.0)
@@ -123,7 +124,7 @@ async def exchange(
         called=wire.called,
         cached=wire.cached,
         done=wire.done,
-        streamed=event_stream,
+        streamed=streamed,
         first=first or seconds,
         seconds=seconds,
         prompt_text=wire.prompt_text,
@@ -169,13 +170,23 @@ def _broken(reading: Reading, events: int) -> ServerProblem:
     return ServerProblem(ProblemKind.DROPPED, message, "see the server's log", received=True)
 
 
+def _delta(chunk: Json) -> Json:
+    """The piece of the reply: in the first choice, or by itself in Ollama's own API."""
+    choices = chunk.get("choices")
+    if not isinstance(choices, list) or not choices:
+        return _object(chunk.get("message"))
+    choice = _object(cast(list[Any], choices)[0])
+    return _object(choice.get("delta") or choice.get("message"))
+
+
 def _cached(chunk: Json) -> int | None:
-    """Cached tokens as vLLM and OpenAI tell them, as some gateways do, or as llama.cpp's timings do."""
+    """Cached tokens as vLLM and OpenAI tell them, as some gateways, llama.cpp's timings, or Ollama's own API do."""
     usage = _object(chunk.get("usage"))
     told = (
         _object(usage.get("prompt_tokens_details")).get("cached_tokens"),
         usage.get("cached_tokens"),
         _object(chunk.get("timings")).get("cache_n"),
+        chunk.get("prompt_eval_cached_count"),
     )
     return next((n for n in told if isinstance(n, int) and not isinstance(n, bool)), None)
 

@@ -11,7 +11,7 @@ from pool.agent.server import ServerLink
 from pool.config.settings import ServerEnvironment, Settings
 from pool.lab.doctor.remedies import Remedies, remedies_for
 from pool.lab.doctor.reply import Reply, exchange, whole_body
-from pool.messages import Message, encode, system, user
+from pool.messages import Message, system, user
 from pool.wire.client import ChatClient
 from pool.wire.endpoint import redact
 from pool.wire.identify import ServerInfo
@@ -119,10 +119,17 @@ class Subject:
 
     def body(self, ask: Ask) -> bytes:
         """The request body: what a run of Pool would send, but at temperature 0."""
-        head = Head(ask.model or self.model, ask.thinking, ask.tools, Sampling(temperature=0.0))
-        messages = [encode(message).data for message in ask.messages]
+        shape = self.info.dialect.shape
+        head = Head(
+            model=ask.model or self.model,
+            thinking=ask.thinking,
+            tools=ask.tools,
+            sampling=Sampling(temperature=0.0),
+            window=self.environment.window,
+        )
+        messages = [shape.encode(message).data for message in ask.messages]
         extra = {**self._fields(ask.thinking), **ask.extra}
-        body = RequestBuilder(head).build(messages, max_tokens=ask.max_tokens, extra=extra)
+        body = RequestBuilder(head, shape).build(messages, max_tokens=ask.max_tokens, extra=extra)
         return body if ask.stream else whole_body(body)
 
     async def ask(self, ask: Ask) -> Reply:

@@ -145,3 +145,38 @@ async def of_script(script: Script, *names: str, environment: ServerEnvironment 
     """The findings about a scripted server."""
     async with ScriptedServer(script.handle) as server, subject_at(server.url, environment) as subject:
         return await made(subject, *names)
+
+
+async def native_ollama(exchange: Exchange) -> None:
+    """Ollama's own API: a model that calls, thinks when told to, and reads all that is sent back."""
+    if exchange.path == "/api/tags":
+        await exchange.reply_json({"models": [{"name": "laguna:latest"}]})
+    elif exchange.path == "/api/version":
+        await exchange.reply_json({"version": "0.33.0"})
+    elif exchange.path == "/api/ps":
+        await exchange.reply_json({"models": []})
+    elif exchange.path == "/api/chat":
+        await _native_chat(exchange, json.loads(exchange.body))
+    else:
+        await exchange.reply(404, "404 page not found", {"Content-Type": "text/plain"})
+
+
+async def _native_chat(exchange: Exchange, body: Json) -> None:
+    if body["model"] != "laguna:latest":
+        await exchange.reply_json({"error": f'model "{body["model"]}" not found, try pulling it first'}, 404)
+        return
+    message: Json = {"role": "assistant", "content": "Ready."}
+    if body["think"]:
+        message["thinking"] = "Let me see."
+    if "tools" in body:
+        call = {"function": {"name": "read_file", "arguments": {"path": "alpha.txt"}}}
+        message = message | {"content": "", "tool_calls": [call]}
+    last = {"message": {"role": "assistant", "content": ""}, "done": True, "done_reason": "stop"}
+    tokens = len(exchange.body) // 4
+    counts = {"prompt_eval_count": tokens, "eval_count": 9, "prompt_eval_cached_count": tokens - 1}
+    if body["stream"]:
+        lines = [{"message": message, "done": False}, last | counts]
+        body_bytes = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+        await exchange.reply(200, body_bytes, {"Content-Type": "application/x-ndjson"})
+    else:
+        await exchange.reply_json(last | counts | {"message": message})

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from pool.config.settings import ServerEnvironment
 from pool.lab.doctor.examine import CHECKS, chosen, cost
 from pool.lab.doctor.finding import Status
 from pool.sim.process import running
 from pool.sim.settings import SimSettings, StepSizes
-from tests.lab.doctor.servers import Said, Script, made, of_script, of_sim, subject_at, vllm
+from tests.lab.doctor.servers import Said, Script, made, native_ollama, of_script, of_sim, subject_at, vllm
+from tests.wire.scripted import ScriptedServer
 
 OK, WARN, FAIL, SKIP = Status.OK, Status.WARN, Status.FAIL, Status.SKIP
 TOOL_CALL_REQUEST = 3
@@ -99,6 +103,19 @@ async def test_a_refusal_in_the_middle_names_what_mends_it() -> None:
     assert findings["cache"].status is FAIL
     assert "does not fit the context window" in findings["cache"].words
     assert findings["cache"].remedy == "--max-model-len 131072"
+
+
+async def test_ollamas_own_api_is_spoken_too() -> None:
+    async with ScriptedServer(native_ollama) as server:
+        url = server.url.replace("/v1", "/api")
+        async with subject_at(url, ServerEnvironment(window=32_768)) as subject:
+            findings = await made(subject)
+        bodies = [json.loads(exchange.body) for exchange in server.requests if exchange.method == "POST"]
+    assert {name: f.words for name, f in findings.items() if f.status is not OK} == {}
+    assert findings["window"].words == "32,768 tokens, which Pool asks the server for"
+    assert findings["thinking"].words.startswith("on: thoughts arrive in the field thinking")
+    assert findings["history"].data["arrived"] == {"thinking": True}
+    assert all(body["options"]["num_ctx"] == 32_768 for body in bodies)
 
 
 def test_checks_bring_what_they_need() -> None:

@@ -10,7 +10,7 @@ from pool.lab.doctor.finding import Status
 from pool.lab.doctor.history import MARK
 from pool.sim.process import running
 from pool.sim.settings import SimSettings
-from tests.lab.doctor.servers import Json, Said, Script, llamacpp, made, of_script, of_sim, subject_at, vllm
+from tests.lab.doctor.servers import Json, Said, Script, llamacpp, made, models, of_script, of_sim, subject_at, vllm
 
 
 def template(reads: Collection[str], *, forgets: bool = False, counts: bool = True, thoughts_in: str = "") -> Script:
@@ -65,6 +65,22 @@ async def test_templates(script: Script, first: tuple[str, ...], status: Status,
     assert found.status is status, found.words
     assert words in found.words
     assert bool(found.remedy) == (status is not Status.OK)
+
+
+@pytest.mark.parametrize(
+    ("documents", "thoughts_in", "sent"),
+    [
+        (vllm(), "", ["reasoning"]),
+        (llamacpp(), "", ["reasoning_content"]),
+        ({"/v1/models": models("m")}, "", ["reasoning", "reasoning_content"]),
+        (vllm(), "reasoning_content", ["reasoning_content"]),
+        ({"/v1/models": models("m")}, "reasoning_content", ["reasoning_content"]),
+    ],
+)
+async def test_a_thought_goes_back_as_a_run_would_send_it(documents: Json, thoughts_in: str, sent: list[str]) -> None:
+    script = Script(template(["reasoning", "reasoning_content"], thoughts_in=thoughts_in).say, documents)
+    found = (await of_script(script, *(("thinking",) if thoughts_in else ()), "history"))["history"]
+    assert found.data["sent"] == sent
 
 
 async def test_the_prompt_text_of_vllm_counts_more_than_its_tokenizer() -> None:

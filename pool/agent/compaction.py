@@ -91,7 +91,7 @@ def _cut(encoded: Encoded, limit: int, encode: Callable[[Message], Encoded]) -> 
         return encoded.data
     half = limit // 2
     text = f"{message.content[:half]}\n[... {len(message.content) - limit:,} characters ...]\n{message.content[-half:]}"
-    return encode(Message(Role.TOOL, text, call_id=message.call_id)).data
+    return encode(replace(message, content=text)).data
 
 
 def _last_turn(messages: Sequence[Encoded]) -> list[Encoded]:

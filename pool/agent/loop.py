@@ -37,6 +37,20 @@ GAVE_UP_MARK = "could not do it"
 """How a final answer begins when the agent could not do the task; the system prompt asks for it."""
 
 
+CLOSED_BY_MODEL = frozenset(
+    {
+        StopReason.MAX_TURNS,
+        StopReason.MAX_TOKENS,
+        StopReason.MAX_REASONING,
+        StopReason.LOOP,
+        StopReason.NO_PROGRESS,
+    }
+)
+"""Stops after which the model may close with an account of what is done, in one last reply without tools."""
+
+CLOSING_TOKENS = 800
+CLOSING_SECONDS = 120.0
+
 USELESS_COMPACTIONS = 2
 """After so many compactions in a row that did not help the run ends."""
 
@@ -103,7 +117,7 @@ class Agent:
         self.hub.emit(RunStarted(prompt, labels.workspace, labels.model, labels.server, labels.mode, labels.sandbox))
         self.hub.emit(HeadSet(self._replies.head_json))
         self.history.add_user(prompt)
-        self._task = asyncio.create_task(self._work())
+        self._task = asyncio.create_task(self._work_and_close())
         limit = self._budgets.seconds
         timer = asyncio.create_task(self._watch_time(limit)) if limit else None
         try:
@@ -144,6 +158,29 @@ class Agent:
         while (left := limit - self._state.seconds + self._calls.waited_seconds - waited) > 0:
             await asyncio.sleep(left)
         self.stop(out_of_time(limit))
+
+    async def _work_and_close(self) -> Stop:
+        stop = await self._work()
+        if stop.reason in CLOSED_BY_MODEL:
+            await self._close(stop)
+        return stop
+
+    async def _close(self, stop: Stop) -> None:
+        """Let the model say what is done and what is not. Whatever goes wrong here, the stop stands."""
+        self.history.add_user(
+            f"[Pool] The run ends here: {stop.detail}. Say in a few sentences what is done, what is not, and what you "
+            "did not verify. No tools."
+        )
+        try:
+            async with asyncio.timeout(CLOSING_SECONDS):
+                reading = await self._replies.last_word(self.history.data, CLOSING_TOKENS, show=True)
+        except (ServerProblem, TimeoutError):
+            return
+        self._state.usage += self._replies.usage
+        text = reading.content.strip()
+        if text and reading.ending in (Ending.WHOLE, Ending.LENGTH):
+            self.history.add_assistant(reading, [])
+            self._state.answer = text
 
     async def _work(self) -> Stop:
         state = self._state

@@ -77,8 +77,10 @@ def _there(values: Sequence[str]) -> str:
 
 
 def _marks(seen: Seen) -> list[str]:
+    """Marks in a reply's text. A call that the model writes although it was offered no tool is its own mistake."""
     content = seen.reply.content
-    marks = [*thinking_tags(content), *call_markup(content), *template_marks(content)]
+    calls = call_markup(content) if seen.ask.tools else []
+    marks = [*thinking_tags(content), *calls, *template_marks(content)]
     return marks or ([TORN] if TORN in seen.reply.reading.repairs else [])
 
 

@@ -63,6 +63,13 @@ async def test_marks(text: str, mark: str, remedy: str) -> None:
     assert f"(leaks: {mark})" in words
 
 
+async def test_a_call_without_a_tool_is_not_the_servers_fault() -> None:
+    def say(body: Json) -> Said:
+        return CALLED if "tools" in body else Said(MARKUP)
+
+    assert (await of_script(Script(say, vllm()), "leaks"))["leaks"].status is Status.OK
+
+
 async def test_a_parser_that_works_but_leaks_is_not_asked_for_again() -> None:
     torn = Said("think>Yes.", reasoning="Hm.")
     status, words, line = await found_for(torn, torn)

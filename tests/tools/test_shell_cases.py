@@ -94,7 +94,7 @@ async def test_shell_03_git_wants_an_editor(either: Desk, nap: str) -> None:
     git(either.folder, "config", "core.editor", nap)
     result = await either.call("shell", command="echo x > c.txt; git add c.txt; git commit")
     assert not result.ok
-    assert "no editor here" in result.text
+    assert "No editor here" in result.text
     assert gone(nap)
 
 

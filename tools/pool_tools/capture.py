@@ -12,7 +12,7 @@ LIVE_CHARS = 4_000
 """Characters of live output that one delivery carries; of more, the last are shown."""
 
 BINARY_SHARE = 0.3
-"""Share of characters that are no text from which on output counts as binary."""
+"""Share of bytes that are no text from which on output counts as binary."""
 
 BINARY_MIN_CONTROLS = 64
 
@@ -107,7 +107,7 @@ class OutputCapture:
     def binary(self) -> bool:
         """Whether the output is no text."""
         controls = self._folder.controls
-        return controls >= BINARY_MIN_CONTROLS and controls > BINARY_SHARE * self._kept.chars
+        return controls >= BINARY_MIN_CONTROLS and controls > BINARY_SHARE * self.bytes
 
     def text(self) -> str:
         """The output for the model. Sets `truncated` when something is left out."""

@@ -26,7 +26,7 @@ _SECRET_NAME = re.compile(r"key|token|secret|passw|credential|auth|session|cooki
 _LOGIN_IN_URL = re.compile(r"://[^/\s:@]*:[^/\s@]+@")
 
 _NO_EDITOR = (
-    "echo 'There is no editor here. Give the text (git commit -m) or keep the proposed one (GIT_EDITOR=true).' >&2; false"
+    "echo 'No editor here: give the text (git commit -m) or keep the proposed one (GIT_EDITOR=true)' >&2; false"
 )
 
 FIXED: Mapping[str, str] = {

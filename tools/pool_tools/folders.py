@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pool_tools.api import ToolError
 from pool_tools.paths import Place
 from pool_tools.text import visible
-from pool_tools.walk import Entry, Walker, read_rules
+from pool_tools.walk import Entry, Walker, ignores, read_rules
 from pool_tools.workspace import Workspace
 
 
@@ -18,7 +18,7 @@ from pool_tools.workspace import Workspace
 class Folder:
     """An open folder: its name for messages, its place, a handle that can be listed, and a walker set up for it.
 
-    rules are the ignore rules of the workspace's top.
+    rules are the ignore rules of the workspace's top, as far as they apply.
     """
 
     name: str
@@ -61,9 +61,12 @@ def open_folder(workspace: Workspace, path: str) -> Generator[Folder]:
         except OSError as error:
             raise ToolError(f"{name} cannot be listed: {error.strerror}.") from None
         try:
+            path_below = "/".join(place.parts)
             rules = read_rules(place.root.handle)
             ruled = bool(rules.strip() or read_rules(handle).strip())
-            walker = Walker("/".join(place.parts), skip_dependencies=not ruled)
+            if path_below and ignores(rules, path_below):
+                rules = b""  # Who names an ignored folder wants to see what is in it.
+            walker = Walker(path_below, skip_dependencies=not ruled)
             shown_root = "" if workspace.is_main(place.root) else f"{visible(str(place.root.path))}/"
             yield Folder(name, place, handle, walker, rules, shown_root)
         finally:

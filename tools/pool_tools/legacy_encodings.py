@@ -16,6 +16,9 @@ SAMPLE_BYTES = 64 * 1024
 GOOD_SCORE = 0.75
 """Share of the non-ASCII characters that must be common ones of the language for its encoding to be taken."""
 
+WORD_LETTERS = 3
+"""Shortest run of Cyrillic letters that counts as a word: two may be the accents of a Western one."""
+
 _UTF8_CHAR = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 _HIGH = re.compile(rb"[\x80-\xff]")
 _FOREIGN_RUN = re.compile(r"[^\x00-\x7f]+")
@@ -96,7 +99,7 @@ def _cyrillic(codec: str, sample: bytes) -> float:
         return 0.0
     runs = _FOREIGN_RUN.findall(text)
     total = sum(map(len, runs))
-    letters = sum(len(_CYRILLIC.findall(run)) for run in runs if len(run) > 1)
+    letters = sum(len(_CYRILLIC.findall(run)) for run in runs if len(run) >= WORD_LETTERS)
     return (letters - 2 * len(_CASE_BREAK.findall(text))) / total if total else 0.0
 
 

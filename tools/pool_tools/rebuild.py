@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 
 from pool_tools.textfile import line_end, to_lf
 
@@ -42,6 +41,8 @@ def rebuild(matched: str, old: str, new: str, default_end: str, make: LineMaker 
     Lines that old and new share keep matched's own content and line end; new lines get the line end of the line that
     they replace, else the one that is most frequent in matched, else default_end.
     """
+    from difflib import SequenceMatcher
+
     file = cut(matched)
     olds, news = to_lf(old).split("\n"), to_lf(new).split("\n")
     style = line_end(matched) if file.ends else default_end

@@ -41,7 +41,10 @@ _WORKER = Path(__file__).with_name("search_worker.py")
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """Where to search: the root's real path, the path below it as bytes ("" for all), and how to show results."""
+    """Where to search: the root's real path, the path below it as bytes ("" for all), and how to show results.
+
+    top_rules: the root's ignore file applies, though the search begins below it.
+    """
 
     root: str
     start: bytes
@@ -49,6 +52,7 @@ class _Job:
     name: str
     shown_root: str
     skip_dependencies: bool
+    top_rules: bool
     notes: tuple[str, ...]
 
 
@@ -127,14 +131,16 @@ class SearchTool:
                     kind = binary_kind(file.read(_CHUNK_BYTES))
                 if kind:
                     raise ToolError(f"{name} is not text: {kind}, {size(found.st_size)}. It is not searched.")
-                return _Job(str(place.root.path), start, True, name, shown_root, False, ())
+                return _Job(str(place.root.path), start, True, name, shown_root, False, False, ())
         with open_folder(self._workspace, path) as folder:
             skip = folder.walker.skip_dependencies
             folder.walker.max_depth = 2
             if skip:
                 for _ in folder.entries():
                     pass
-            return _Job(str(place.root.path), start, False, name, shown_root, skip, tuple(folder.notes()))
+            top_rules = bool(start and folder.rules)
+            notes = tuple(folder.notes())
+            return _Job(str(place.root.path), start, False, name, shown_root, skip, top_rules, notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +157,7 @@ def _ripgrep(program: str, job: _Job, pattern: str) -> _Program:
     left_out = REPOSITORY_FOLDERS + (DEPENDENCY_FOLDERS if job.skip_dependencies else ())
     for name in left_out:
         flags += ["--glob", f"!**/{name}/"]
-    if job.start and not job.is_file:
+    if job.top_rules:
         flags += ["--ignore-file", ".gitignore"]
     target = b"./" + job.start if job.start else b"./"
     argv = (program, *flags, "--regexp", pattern, "--", os.fsdecode(target))
@@ -165,6 +171,7 @@ def _worker(job: _Job, pattern: str) -> _Program:
         "start": base64.b64encode(job.start).decode(),
         "file": job.is_file,
         "skip_dependencies": job.skip_dependencies,
+        "top_rules": job.top_rules,
     }
     return _Program((sys.executable, "-I", str(_WORKER)), job.root, json.dumps(request).encode())
 

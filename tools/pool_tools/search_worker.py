@@ -51,7 +51,7 @@ def _files(request: dict[str, Any]) -> Iterator[tuple[str, int]]:
     top = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     folder = os.open(start or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     walker = Walker(start, skip_dependencies=request["skip_dependencies"])
-    for entry in walker.walk(folder, read_rules(top) if start else b""):
+    for entry in walker.walk(folder, read_rules(top) if request["top_rules"] else b""):
         if entry.is_file:
             try:
                 yield entry.path, os.open(entry.path, flags)

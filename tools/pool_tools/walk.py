@@ -139,6 +139,11 @@ def read_rules(folder: int, names: set[str] | None = None) -> bytes:
     return b"\n".join(out)
 
 
+def ignores(rules: bytes, folder: str) -> bool:
+    """Whether rules of the top leave out the folder at this path from the top."""
+    return bool(rules.strip()) and _ignored(folder, True, _parse("", rules))
+
+
 def _parse(base: str, rules: bytes) -> list[_Rules]:
     if not rules.strip():
         return []

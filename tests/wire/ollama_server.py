@@ -15,11 +15,12 @@ NDJSON = {"Content-Type": "application/x-ndjson"}
 Json = dict[str, Any]
 Step = Callable[[Exchange], Awaitable[None]]
 
-OVERFLOW = (
-    '{"error":{"code":400,"message":"request (7412 tokens) exceeds the available context size (%d tokens), try '
-    'increasing it","type":"exceed_context_size_error","n_prompt_tokens":7412,"n_ctx":%d}}'
-)
-"""llama.cpp's refusal, which Ollama passes on as text since it was told not to cut."""
+
+def overflow(prompt: int, window: int) -> str:
+    """llama.cpp's refusal, which Ollama passes on as text where it was told not to cut."""
+    text = f"request ({prompt} tokens) exceeds the available context size ({window} tokens), try increasing it"
+    error = {"code": 400, "message": text, "type": "exceed_context_size_error"}
+    return json.dumps({"error": error | {"n_prompt_tokens": prompt, "n_ctx": window}})
 
 
 # -- lines, as Go writes them: what is empty is left out

@@ -20,13 +20,13 @@ from pool.wire.retry import RetryPolicy
 from tests.wire.ollama_server import (
     ANSWER,
     MODEL,
-    OVERFLOW,
     WINDOW_TOKENS,
     Json,
     OllamaServer,
     call,
     last,
     line,
+    overflow,
     refuses,
     says,
 )
@@ -155,18 +155,31 @@ async def test_a_call_that_the_limit_may_have_cut_is_not_run(tmp_path: Path) -> 
 
 
 async def test_a_window_that_the_server_names_is_kept_to(tmp_path: Path) -> None:
-    async with OllamaServer(refuses(400, OVERFLOW % (16384, 16384)), ANSWER) as server:
+    async with OllamaServer(refuses(400, overflow(7412, 16384)), ANSWER) as server:
         finished, _ = await work(server, tmp_path, window=WINDOW_TOKENS)
     assert finished.reason is StopReason.COMPLETED
     assert server.bodies[1]["options"]["num_predict"] < 16384 - 7412
 
 
 async def test_a_prompt_that_cannot_fit_ends_the_run_with_the_remedy(tmp_path: Path) -> None:
-    async with OllamaServer(refuses(400, OVERFLOW % (4096, 4096))) as server:
+    async with OllamaServer(refuses(400, overflow(7412, 4096))) as server:
         finished, events = await work(server, tmp_path)
     assert finished.reason is StopReason.CONTEXT_EXHAUSTED
     assert "4,096" in notices(events)
     assert "POOL_CONTEXT_LENGTH" in notices(events)
+
+
+async def test_compacting_keeps_the_native_form(tmp_path: Path) -> None:
+    (tmp_path / "long.txt").write_text("".join(f"line {n} of a longer file\n" for n in range(400)))
+    look = says(last(prompt=5000, tool_calls=[call("read", "c1", path="long.txt")]))
+    account = says(line(content="The file was read."), last())
+    async with OllamaServer(look, refuses(400, overflow(17_412, 16_384)), account, ANSWER) as server:
+        finished, _ = await work(server, tmp_path)
+    assert (finished.reason, finished.answer) == (StopReason.COMPLETED, "All well.")
+    result = server.bodies[2]["messages"][3]
+    assert (result["role"], result["tool_name"]) == ("tool", "read")
+    assert len(result["content"]) < 2500, "cut, since as it was it did not fit"
+    assert "The file was read." in server.bodies[3]["messages"][1]["content"]
 
 
 async def test_a_count_without_what_was_cached_is_no_cut_prompt(tmp_path: Path) -> None:

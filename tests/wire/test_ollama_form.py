@@ -20,7 +20,7 @@ from pool.wire.reading import Ending, Expectation, Reading, ServerFault
 from pool.wire.request import Head, RequestBuilder, Sampling
 from pool.wire.sse import SseDecoder
 from pool.wire.transport import Transport
-from tests.wire.ollama_server import ANSWER, MODEL, OVERFLOW, Json, OllamaServer, call, last, line
+from tests.wire.ollama_server import ANSWER, MODEL, Json, OllamaServer, call, last, line, overflow
 
 TOOL = {"type": "function", "function": {"name": "t", "description": "d", "parameters": {"type": "object"}}}
 EXPECT = Expectation(tools={"t": {"type": "object"}})
@@ -70,7 +70,7 @@ async def test_the_probe_asks_for_ollamas_own_documents() -> None:
         (503, "server busy, please try again.  maximum pending requests exceeded", ProblemKind.BUSY, ""),
         (500, "llama runner process has terminated: error loading model", ProblemKind.SERVER_ERROR, "log"),
         (400, "the prompt is longer than the context length currently available", ProblemKind.OVERFLOW, "POOL_CONTEXT"),
-        (400, OVERFLOW % (4096, 4096), ProblemKind.OVERFLOW, "POOL_CONTEXT_LENGTH"),
+        (400, overflow(7412, 4096), ProblemKind.OVERFLOW, "POOL_CONTEXT_LENGTH"),
     ],
 )
 def test_refusals(status: int, text: str, kind: ProblemKind, remedy: str) -> None:
@@ -83,7 +83,7 @@ def test_refusals(status: int, text: str, kind: ProblemKind, remedy: str) -> Non
 
 
 def test_llamacpps_error_inside_the_stream_is_read_too() -> None:
-    reading = read(json.dumps({"error": OVERFLOW % (4096, 4096)}).encode() + b"\n")
+    reading = read(json.dumps({"error": overflow(7412, 4096)}).encode() + b"\n")
     assert isinstance(reading.fault, ServerFault)
     problem = classify_fault(reading.fault, parse_endpoint("http://h:11434/api"))
     assert (problem.kind, problem.window, problem.prompt_tokens) == (ProblemKind.OVERFLOW, 4096, 7412)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from pool_tools.api import ToolError
+from pool_tools.text import visible
 
 _TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|\[!?\]?[^\]]*\]|[{},]|.", re.DOTALL)
 
@@ -42,8 +43,11 @@ def compile_glob(glob: str) -> re.Pattern[str]:
             case _:
                 out.append(re.escape(token))
     if braces:
-        raise ToolError(f"The pattern {glob!r} has a `{{` without its `}}`.")
-    return re.compile(prefix + "".join(out), re.DOTALL)
+        raise ToolError(f"The pattern {visible(glob)} has a `{{` without its `}}`.")
+    try:
+        return re.compile(prefix + "".join(out), re.DOTALL)
+    except re.error as error:
+        raise ToolError(f"The pattern {visible(glob)} cannot be understood: {error.msg}.") from None
 
 
 def _character_class(token: str) -> str:

@@ -106,13 +106,20 @@ class OllamaServer(ScriptedServer):
                 await exchange.reply(404, "404 page not found", {"Content-Type": "text/plain"})
 
     async def _chat(self, exchange: Exchange) -> None:
-        body = json.loads(exchange.body)
+        body = json.loads(exchange.body, object_pairs_hook=without_doubles)
         if problem := undecodable(body):
             await exchange.reply_json({"error": problem}, 400)
             return
         self.bodies.append(body)
         self.raw.append(exchange.body)
         await self._steps[min(len(self.bodies), len(self._steps)) - 1](exchange)
+
+
+def without_doubles(pairs: list[tuple[str, Any]]) -> Json:
+    """An object in which no field stands twice: which of them counts would be the decoder's choice."""
+    fields = dict(pairs)
+    assert len(fields) == len(pairs), [name for name, _ in pairs]
+    return fields
 
 
 def undecodable(body: Json) -> str:

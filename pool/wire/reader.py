@@ -107,6 +107,12 @@ class Reader:
         self._repairs: list[str] = []
         self._pending: dict[str, str] = {}
         self._objects_due = False
+        self._done = False
+
+    @property
+    def done(self) -> bool:
+        """Whether `[DONE]` has come: nothing of the reply can follow."""
+        return self._done
 
     @property
     def started(self) -> bool:
@@ -118,6 +124,7 @@ class Reader:
         events: list[ReadingEvent] = []
         for payload in payloads:
             if payload == DONE:
+                self._done = True
                 continue
             for chunk in self._decode(payload):
                 self._chunk(chunk, events)
@@ -163,7 +170,7 @@ class Reader:
     def _decode(self, payload: bytes) -> list[Json]:
         try:
             value = orjson.loads(payload)
-        except ValueError:
+        except (ValueError, RecursionError):
             value = self._decode_loosely(payload)
         if isinstance(value, dict):
             return [cast(Json, value)]
@@ -176,6 +183,9 @@ class Reader:
         text = payload.decode("utf-8", "replace")
         try:
             return json.loads(text, strict=False)
+        except RecursionError:
+            self._repairs.append("undecodable-event")
+            return None
         except ValueError:
             pass
         out: list[Any] = []
@@ -184,7 +194,7 @@ class Reader:
                 continue
             try:
                 out.append(json.loads(line, strict=False))
-            except ValueError:
+            except (ValueError, RecursionError):
                 self._repairs.append("undecodable-event")
         return out
 

@@ -249,6 +249,7 @@ def test_json_in_the_name() -> None:
         b"null",
         b"17",
         b"not json",
+        b"[" * 5000,
         b"",
         b'{"usage": null}',
         b'{"choices": [{"delta": {"content": null, "tool_calls": null}}]}',

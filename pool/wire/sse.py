@@ -20,6 +20,7 @@ class SseDecoder:
         self._rest = b""
         self._after_cr = False
         self._json_body: bool | None = None
+        self._json_lines = False
 
     def feed(self, data: bytes) -> list[bytes]:
         """The payloads completed by data. Comment and field lines other than `data` give none."""
@@ -60,16 +61,21 @@ class SseDecoder:
         return text
 
     def _feed_json(self, buffer: bytes) -> list[bytes]:
-        """JSON lines come out as they complete; a JSON document over several lines is kept until `close`."""
+        """JSON lines come out as they complete; a JSON document over several lines is kept until `close`.
+
+        The first line tells which it is: after a whole one, a broken line holds nothing up.
+        """
         lines = buffer.split(b"\n")
         tail = lines.pop()
         out: list[bytes] = []
         for i, line in enumerate(lines):
-            if line.strip() and not _is_json(line):
+            if not line.strip():
+                continue
+            if not self._json_lines and not _is_json(line):
                 self._rest = b"\n".join([*lines[i:], tail])
                 return out
-            if line.strip():
-                out.append(line)
+            self._json_lines = True
+            out.append(line)
         self._rest = tail
         return out
 

@@ -179,6 +179,14 @@ def content(text: str) -> bytes:
     return line(content=text)
 
 
+def test_a_broken_line_holds_up_nothing() -> None:
+    decoder = SseDecoder()
+    broken = b'{"model":"m","mess\n'
+    assert len(decoder.feed(line(content="a") + broken + line(content="b"))) == 3
+    reading = read(line(content="a") + broken + line(content="b") + last())
+    assert (reading.content, reading.repairs) == ("ab", ("undecodable-event",))
+
+
 PARTS = st.one_of(
     st.builds(thought, st.text(min_size=1, max_size=8)),
     st.builds(content, st.sampled_from(["a", "é\u2028", "日本", "<tool_call>", "```", "\n\n", "{"])),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 
 from pool.events import plain
@@ -23,6 +24,9 @@ from pool.wire.trace import ReplyTrace, TraceWriter
 from pool.wire.transport import Transport
 
 CHAT_PATH = OPENAI.path
+
+AFTER_DONE_SECONDS = 1.0
+"""How long the end of a body is waited for once `[DONE]` has come; read to its end, a connection can be kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +77,11 @@ class ChatClient:
         while True:
             shown = False
             try:
-                async for event in self._attempt(body, expect):
-                    shown = True
-                    yield event
+                # Closed here and not whenever the collector comes by: closing is what frees the server.
+                async with aclosing(self._attempt(body, expect)) as events:
+                    async for event in events:
+                        shown = True
+                        yield event
                 return
             except ServerProblem as problem:
                 self.contacted = self.contacted or bool(problem.status) or problem.received
@@ -87,30 +93,35 @@ class ChatClient:
                 yield Pause(_state_of(problem), f"{problem.message}; {retry.why}", retry.delay)
                 await asyncio.sleep(retry.delay)
 
-    async def _attempt(self, body: bytes, expect: Expectation) -> AsyncIterator[ReadingEvent]:
+    async def _attempt(self, body: bytes, expect: Expectation) -> AsyncGenerator[ReadingEvent]:
         record = self._trace.request(self.transport.endpoint.url(self._path), body) if self._trace else None
         reader = self._reader = Reader(expect)
         try:
-            async for event in self._read(body, reader, record):
-                yield event
+            async with aclosing(self._read(body, reader, record)) as events:
+                async for event in events:
+                    yield event
         except ServerProblem as problem:
             if record:
                 record.end({"problem": str(problem)})
             raise
 
-    async def _read(self, body: bytes, reader: Reader, record: ReplyTrace | None) -> AsyncIterator[ReadingEvent]:
+    async def _read(self, body: bytes, reader: Reader, record: ReplyTrace | None) -> AsyncGenerator[ReadingEvent]:
         decoder = SseDecoder()
         received = False
         async with self.transport.open(self._path, body) as response:
             self.contacted = True
             if record:
                 record.status(response.status, response.headers)
-            async for data in response.aiter_raw():
+            pieces = response.aiter_raw()
+            async for data in pieces:
                 received = True
                 if record:
                     record.chunk(data)
                 for event in reader.feed(decoder.feed(data)):
                     yield event
+                if reader.done:
+                    await _drain(pieces)
+                    break
         for event in reader.feed(decoder.close()):
             yield event
         late, reading = reader.close()
@@ -144,6 +155,14 @@ class ChatClient:
                     message = f"the server ended the reply with {reading.finish!r} and generated nothing"
                 raise ServerProblem(ProblemKind.DROPPED, message, "see the server's log", received=False)
             case _:
+                pass
+
+
+async def _drain(pieces: AsyncIterator[bytes]) -> None:
+    """Read what is left of a body that has said all: nothing, as a rule. How it ends no longer matters."""
+    with suppress(ServerProblem, TimeoutError):
+        async with asyncio.timeout(AFTER_DONE_SECONDS):
+            async for _ in pieces:
                 pass
 
 

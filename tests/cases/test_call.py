@@ -199,7 +199,8 @@ async def test_CALL_11_the_output_limit_inside_a_write(tmp_path: Path) -> None:
     assert (run.reason, run.finished.exit_code) == (StopReason.MAX_TOKENS, 5)
     assert "smaller steps" in last_user(bodies[1])
     assert "output limit" in run.finished.detail
-    assert len(bodies) <= 3
+    tries = [body for body in bodies if body.get("tool_choice") != "none"]
+    assert len(tries) <= 3
     assert run.calls == []
 
 

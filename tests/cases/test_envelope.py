@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import time
 from typing import Any
 
 import pytest
 
+from pool.wire.client import AFTER_DONE_SECONDS
 from pool.wire.errors import ProblemKind, ServerProblem
 from pool.wire.reading import Ending
 from tests.cases.client import receive, receive_from
-from tests.cases.driver import DONE, Json, Step, broken, chunk, delta, finish, piece, usage, whole
+from tests.cases.driver import DONE, Json, Step, broken, chunk, delta, finish, piece, send, usage, whole
 from tests.wire.scripted import Exchange
 
 RUN = ("shell", {"command": "ls"})
@@ -170,6 +173,24 @@ async def test_done_without_a_finish_reason_is_no_end() -> None:
     with pytest.raises(ServerProblem) as caught:
         await receive(delta(content="Fine."))
     assert (caught.value.kind, caught.value.received) == (ProblemKind.DROPPED, True)
+
+
+async def test_a_body_cut_after_done_is_whole() -> None:
+    """A server or proxy that closes without ending the body: all was said."""
+    got = await receive_from(broken("close", delta(content="Fine."), finish("stop"), DONE))
+    assert (got.reading.content, got.reading.ending) == ("Fine.", Ending.WHOLE)
+
+
+async def test_a_body_left_open_after_done_is_not_waited_for() -> None:
+    async def step(exchange: Exchange) -> None:
+        await exchange.start()
+        await send(exchange, delta(content="Fine."), finish("stop"), DONE)
+        await asyncio.sleep(60)
+
+    begun = time.monotonic()
+    got = await receive_from(step)
+    assert got.reading.content == "Fine."
+    assert time.monotonic() - begun < 3 * AFTER_DONE_SECONDS
 
 
 async def test_a_body_cut_after_the_finish_reason() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -33,8 +34,12 @@ from pool.events import (
 from pool.wire.errors import ProblemKind, ServerProblem
 from pool.wire.reading import Ending, Reading
 
-GAVE_UP_MARK = "could not do it"
-"""How a final answer begins when the agent could not do the task; the system prompt asks for it."""
+_GAVE_UP = re.compile(
+    r"[\W_]*(?:(?:sorry|unfortunately)\W+)?(?:could not do it|i (?:could not|couldn't|cannot|can't|was unable to|am unable to)"
+    r" (?:do|finish|complete|solve|fix|mend|find) (?:it|this|that|the)|できませんでした)",
+    re.IGNORECASE,
+)
+"""How a final answer begins when the agent could not do the task; the system prompt asks for "Could not do it:"."""
 
 
 CLOSED_BY_MODEL = frozenset(
@@ -307,7 +312,7 @@ class Agent:
             return Stop(StopReason.DENIED, next(iter(state.denied.values())))
         if state.unverified:
             return Stop(StopReason.UNVERIFIED, state.unverified)
-        if state.answer.lstrip("*_# ").lower().startswith(GAVE_UP_MARK):
+        if _GAVE_UP.match(state.answer):
             return Stop(StopReason.GAVE_UP, "the agent says that it could not do it")
         return Stop(StopReason.COMPLETED)
 

@@ -94,7 +94,7 @@ class Bubblewrap:
         if self._policy.gpu:
             for device in _gpu_devices():
                 yield from ("--dev-bind-try", device, device)
-        for path in (*homes(env), env.get("VIRTUAL_ENV", "")):
+        for path in (*homes(env), env.get("VIRTUAL_ENV", ""), *_program_folders(env)):
             real = os.path.realpath(path) if path else ""
             if real and _replaced(real) and os.path.isdir(real):
                 yield from ("--ro-bind", real, str(path))
@@ -131,6 +131,13 @@ def _git(root: Path) -> Iterator[str]:
         yield from ("--bind", str(path), str(path))
     for path in paths.protected:
         yield from ("--ro-bind", str(path), str(path))
+
+
+def _program_folders(env: Mapping[str, str]) -> Iterator[str]:
+    """Where the programs of PATH lie: its folders, and for those of a Python environment the whole of it."""
+    for folder in env.get("PATH", "").split(os.pathsep):
+        prefix = os.path.dirname(folder)
+        yield prefix if os.path.isfile(os.path.join(prefix, "pyvenv.cfg")) else folder
 
 
 def _replaced(path: str) -> bool:

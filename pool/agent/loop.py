@@ -35,8 +35,9 @@ from pool.wire.errors import ProblemKind, ServerProblem
 from pool.wire.reading import Ending, Reading
 
 _GAVE_UP = re.compile(
-    r"[\W_]*(?:(?:sorry|unfortunately)\W+)?(?:could not do it|i (?:could not|couldn't|cannot|can't|was unable to|am unable to)"
-    r" (?:do|finish|complete|solve|fix|mend|find) (?:it|this|that|the)|できませんでした)",
+    r"[\W_]*(?:(?:sorry|unfortunately)\W+)?(?:could not do it|できませんでした"
+    r"|i (?:could not|couldn't|cannot|can't|was unable to|am unable to)"
+    r" (?:do|finish|complete|solve|fix|mend|find) (?:it|this|that|the))",
     re.IGNORECASE,
 )
 """How a final answer begins when the agent could not do the task; the system prompt asks for "Could not do it:"."""

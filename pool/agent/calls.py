@@ -124,8 +124,9 @@ class CallRunner:
 
     def _prepare_broken(self, broken: BrokenCall, call_id: str) -> PreparedCall:
         name = clean_name(broken.name, self.tools) or broken.name.strip() or NO_NAME
-        text = f"{name} was not run: {broken.why}. Nothing was changed. Send the call again, whole."
-        return PreparedCall(ToolCall(call_id, name, "{}"), self.tools.get(name), {}, text)
+        tool = self.tools.get(name)
+        text = f"{name} was not run: {broken.why.rstrip('.')}. Nothing was changed. Send the call again, whole."
+        return PreparedCall(ToolCall(call_id, name, "{}"), tool, {}, text, {} if tool else {"unknown_tool": True})
 
     # -- running
 

@@ -146,6 +146,10 @@ async def test_T1_T2_an_empty_name(number: str, tmp_path: Path) -> None:
     assert got.calls == []
     assert [(b.id, b.name) for b in got.reading.broken] == [("c1", "")]
     assert "name" in got.reading.broken[0].why
+    run, bodies = await play(tmp_path, say(*events), answer("Done."))
+    assert run.calls == [("unnamed", "invalid")]
+    assert "without a tool name. " in last_result(bodies[1])
+    assert bodies[1]["messages"][-1]["role"] == "tool"
 
 
 @pytest.mark.parametrize(

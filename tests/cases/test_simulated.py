@@ -22,6 +22,7 @@ ANSWER = "notes.txt has 2 lines"
 WHO = "rule-based simulator"
 READ = ("read", "ok")
 INVALID = ("read", "invalid")
+NAMELESS = ("unnamed", "invalid")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,8 @@ OUTCOMES = {
     "call-in-reasoning:closed": ("R6", Outcome(repair="call-in-reasoning")),
     "reasoning-only@1": ("R9 THINK-05, once", Outcome(seen=3)),
     "reasoning-only": ("R9 THINK-05", Outcome(seen=2, calls=(), answer="", reason=UNUSABLE)),
-    "empty-name@1": ("T1 T2", Outcome(calls=(("unnamed", "invalid"),), answer=WHO)),
+    "empty-name@1": ("T1 T2, once", Outcome(seen=3, calls=(NAMELESS, READ))),
+    "empty-name": ("T1 T2", Outcome(seen=3, calls=(NAMELESS,) * 3, answer="", reason=UNUSABLE)),
     "no-value@1": ("T7", Outcome(seen=3, calls=(INVALID, READ))),
     "cut-call-closed@1": ("T3", Outcome(seen=3)),
     "markup-as-text": ("CALL-15 T17", Outcome(repair="call-in-content")),

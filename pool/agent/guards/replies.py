@@ -39,7 +39,7 @@ class ReplyGuard(Guard):
             return None
         if reading.ending is not Ending.WHOLE:
             return self._cut(reading)
-        if reading.calls or any(b.name for b in reading.broken):
+        if reading.calls or any(b.name or b.id for b in reading.broken):
             self._nothing_in_row = self._cut_in_row = 0
             return None
         if reading.broken:

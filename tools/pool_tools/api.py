@@ -65,7 +65,10 @@ class ToolError(Exception):
 
 
 OutputSink = Callable[[str], None]
-"""Takes live output of a running call, already free of terminal escapes; called on the event loop."""
+"""Takes live output of a running call, called on the event loop.
+
+It is free of terminal escapes; line feeds and tabs are in it, and a carriage return means that its line begins anew.
+"""
 
 
 class Tool(Protocol):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pool_tools.sandbox.base import Launch, Policy
 from pool_tools.sandbox.gitguard import git_paths
+from pool_tools.sandbox.seccomp import program as seccomp_program
 from pool_tools.sandbox.secrets import homes, secret_paths
 
 TMP_BYTES = 4 * 1024**3
@@ -27,6 +28,8 @@ KEPT_IN_RUN = ("/run/current-system", "/run/opengl-driver", "/run/wrappers", "/r
 _GPU_DEVICES = ("/dev/dri", "/dev/kfd")
 _GPU_PREFIX = "nvidia"
 
+_FILTER_FD = 9
+
 _CACHES = {"GOCACHE": "/tmp/go-build", "UV_CACHE_DIR": "/tmp/uv", "npm_config_cache": "/tmp/npm"}
 """Programs that fail where their cache cannot be written; elsewhere the home's caches are used, read-only."""
 
@@ -41,10 +44,12 @@ class Bubblewrap:
     name = "bubblewrap"
     contains_processes = True
 
-    def __init__(self, program: str, version: tuple[int, ...], policy: Policy) -> None:
+    def __init__(self, program: str, version: tuple[int, ...], policy: Policy, seccomp: bool = True) -> None:
+        """seccomp: filter system calls too, where there is a filter for this machine."""
         self._program = program
         self._version = version
         self._policy = policy
+        self._filter = seccomp_program(os.uname().machine) if seccomp else None
         self._private: Path | None = None
 
     def describe(self) -> str:
@@ -53,8 +58,13 @@ class Bubblewrap:
         return f"bubblewrap: writes only {where}, {network}, secrets in your home hidden"
 
     def wrap(self, argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> Launch:
-        arguments = [*self._namespaces(), *self._system(env), *self._workspace(env), "--chdir", str(cwd), "--", *argv]
-        return Launch((self._program, *arguments), {**_CACHES, **env, "TMPDIR": "/tmp"})
+        inside = [*self._namespaces(), *self._system(env), *self._workspace(env), "--chdir", str(cwd), "--", *argv]
+        launcher = [self._program]
+        if self._filter is not None:
+            # bwrap reads the filter from a descriptor; the shell opens it, so that a launch is nothing but arguments.
+            launcher = ["/bin/sh", "-c", f'exec "$@" {_FILTER_FD}<"$0"', self._folder("filter"), self._program]
+            launcher += ["--seccomp", str(_FILTER_FD)]
+        return Launch((*launcher, *inside), {**_CACHES, **env, "TMPDIR": "/tmp"})
 
     def close(self) -> None:
         if self._private is not None:
@@ -66,6 +76,8 @@ class Bubblewrap:
             self._private = Path(tempfile.mkdtemp(prefix="sandbox-"))
             (self._private / "tmp").mkdir()
             (self._private / "empty").touch(mode=0o444)
+            if self._filter is not None:
+                (self._private / "filter").write_bytes(self._filter)
         return str(self._private / name)
 
     def _namespaces(self) -> Iterator[str]:

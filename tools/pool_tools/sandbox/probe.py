@@ -71,12 +71,18 @@ def probe(policy: Policy, environ: Mapping[str, str] | None = None) -> Probe:
         return Probe(NoSandbox(), "bubblewrap (bwrap) is not installed", _INSTALL)
     try:
         version = _version(program)
-        fault = _try_out(program, version, policy, clean_environment(environ))
+        env = clean_environment(environ)
+        seccomp = True
+        fault = _try_out(program, version, policy, env, seccomp)
+        if "seccomp" in fault.lower():
+            # Kernels and emulations without filters: the namespaces alone are still worth having.
+            seccomp = False
+            fault = _try_out(program, version, policy, env, seccomp)
     except (OSError, subprocess.SubprocessError) as error:
         return Probe(NoSandbox(), f"bubblewrap could not be tried: {error}", _INSTALL)
     if fault:
         return Probe(NoSandbox(), f"bubblewrap does not work here: {fault}", _remedy(fault))
-    return Probe(Bubblewrap(program, version, policy))
+    return Probe(Bubblewrap(program, version, policy, seccomp))
 
 
 def _version(program: str) -> tuple[int, ...]:
@@ -84,7 +90,7 @@ def _version(program: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", done.stdout))
 
 
-def _try_out(program: str, version: tuple[int, ...], policy: Policy, env: dict[str, str]) -> str:
+def _try_out(program: str, version: tuple[int, ...], policy: Policy, env: dict[str, str], seccomp: bool) -> str:
     """What did not hold, "" if all did."""
     with tempfile.TemporaryDirectory(prefix="probe-") as scratch, socket.create_server(("127.0.0.1", 0)) as listener:
         root, outside = Path(scratch, "root"), Path(scratch, "outside")
@@ -93,7 +99,7 @@ def _try_out(program: str, version: tuple[int, ...], policy: Policy, env: dict[s
         secret.write_text("secret\n")
         in_home = (homes(env) or (Path("/"),))[0] / f".{os.path.basename(scratch)}"
         trial = replace(policy, roots=(root,), hidden=(secret,), writable=True)
-        sandbox = Bubblewrap(program, version, trial)
+        sandbox = Bubblewrap(program, version, trial, seccomp)
         port = str(listener.getsockname()[1])
         try:
             argv = ("/bin/sh", "-c", _TRIAL, "sh", str(root), str(outside), str(in_home), str(secret), port)

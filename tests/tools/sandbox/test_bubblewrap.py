@@ -327,7 +327,7 @@ def test_everything_dies_with_the_agent(cell: Cell) -> None:
         "command = ('sh', '-c', f'setsid {sys.argv[3]}1 & {sys.argv[3]}2')\n"
         "asyncio.run(run_command(command, root, dict(os.environ), sandbox, 60, print))\n"
     )
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(cell.base)}
     for tier in ("none", "bubblewrap"):
         agent = subprocess.Popen([sys.executable, "-c", script, str(cell.work), tier, needle], env=env)
         wait_for(lambda: len(sleepers(needle)) == 2)

@@ -339,12 +339,18 @@ class Notice(Body):
 
 @dataclass(frozen=True, slots=True)
 class UsageReported(Body):
-    """Tokens of this turn, and its times: to the first token, and of the whole reply, in seconds."""
+    """Tokens of a request, and its times: to the first token, and of the whole reply, in seconds.
+
+    prefix_kept counts the messages that the request shares with the one before it; prefix_break says why it does not
+    share all of them, "" if it does.
+    """
 
     type: ClassVar[str] = "usage"
     usage: Usage
     first_token_seconds: float
     reply_seconds: float
+    prefix_kept: int = 0
+    prefix_break: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,7 @@ class Compactor:
             messages = [_cut(m, limit, history.encode) for m in history.messages]
             messages.append(history.encode(user(_ASK)).data)
             try:
-                reading = await self._replies.last_word(messages, SUMMARY_TOKENS, show=False)
+                reading = await self._replies.last_word(messages, SUMMARY_TOKENS, show=False, beside="compaction")
             except ServerProblem as problem:
                 if problem.kind is not ProblemKind.OVERFLOW:
                     raise

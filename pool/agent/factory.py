@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pool.agent.approvals import Approvals
 from pool.agent.calls import CallRunner
 from pool.agent.compaction import Compactor
+from pool.agent.exchange import Exchange
 from pool.agent.guards import Guard
 from pool.agent.guards.budgets import budget_guards
 from pool.agent.guards.calls import LoopGuard, ProgressGuard
@@ -98,14 +99,8 @@ def _assemble(
         thinking=settings.thinking,
         think_tags=(*DEFAULT_THINK_TAGS, *settings.think_tags),
     )
-    replies = ReplyStream(
-        link=link,
-        builder=RequestBuilder(head, shape),
-        expect=expect,
-        meter=TokenMeter(),
-        hub=hub,
-        budgets=settings.budgets,
-    )
+    exchange = Exchange(link=link, builder=RequestBuilder(head, shape), expect=expect, meter=TokenMeter(), hub=hub)
+    replies = ReplyStream(exchange, hub, settings.budgets, tuple(expect.tools))
     workspace = str(settings.workspace)
 
     def guards() -> Sequence[Guard]:

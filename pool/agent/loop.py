@@ -18,7 +18,7 @@ from pool.agent.compaction import Compactor
 from pool.agent.guards import Guard
 from pool.agent.history import INTERRUPTED, History
 from pool.agent.hub import EventHub
-from pool.agent.state import Nudge, RunState, Stop, Verdict
+from pool.agent.state import Nudge, RunState, Steer, Stop, Verdict
 from pool.agent.streaming import ReplyStream
 from pool.config.settings import Budgets
 from pool.events import (
@@ -100,6 +100,7 @@ class Agent:
         self._labels = labels
         self._compactor = compactor
         self._useless = 0
+        self._steer = Steer()
         self._guards: Sequence[Guard] = ()
         self._state = RunState("")
         self._task: asyncio.Task[Stop] | None = None
@@ -210,7 +211,8 @@ class Agent:
         first = self._state.turns == 1
         while True:
             try:
-                reading = await self._replies.reply(self.history, first_turn=first)
+                steer, self._steer = self._steer, Steer()
+                reading = await self._replies.reply(self.history, first_turn=first, steer=steer)
             except ServerProblem as problem:
                 if problem.kind is not ProblemKind.OVERFLOW:
                     raise
@@ -244,6 +246,7 @@ class Agent:
                 return verdict
             case Nudge(text=text):
                 self.history.add_user(text)
+                self._steer = verdict.steer
                 return None
             case None:
                 pass

@@ -26,6 +26,10 @@ START_HINT = (
 )
 
 
+CONTROL_SECONDS = 2.0
+"""How long a server may take to accept that a thought is to end."""
+
+
 class ServerLink:
     """A client to one server and what is known about it. `info` is None until the probe has answered."""
 
@@ -94,9 +98,21 @@ class ServerLink:
         extra: dict[str, Any] = dict(dialect.thinking(self._thinking))
         extra.pop(dialect.shape.thinking_field, None)
         extra.update(dialect.repetition_detection)
+        extra.update(dialect.reasoning_control)
         if dialect.continuous_usage:
             extra["stream_options"] = {"continuous_usage_stats": True}
         return extra
+
+    async def end_reasoning(self) -> bool:
+        """Ask the server to end the thought that it is writing; False where it cannot (llama.cpp can)."""
+        path, reply_id = self.dialect.reasoning_control_path, self.client.reply_id
+        if not path or not reply_id:
+            return False
+        try:
+            await self.client.transport.post_json(path, {"id": reply_id, "action": "reasoning_end"}, CONTROL_SECONDS)
+        except ServerProblem:
+            return False
+        return True
 
 
 async def find_server(settings: Settings) -> ServerLink:

@@ -9,6 +9,14 @@ from pool.agent.ledger import TestLedger
 from pool.events import ChangedFile, StopReason, Usage
 
 
+@dataclass(frozen=True, slots=True)
+class Steer:
+    """How the next reply is to differ. act: a tool call is forced where the server can; no_thought: thinking is off."""
+
+    act: bool = False
+    no_thought: bool = False
+
+
 @dataclass(slots=True)
 class RunState:
     """Counters of one run.
@@ -56,10 +64,11 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Nudge:
-    """Say something to the model, as the user's side, and go on. detail is one line for people."""
+    """Say something to the model, as the user's side, and go on. detail is for people; steer changes the next reply."""
 
     text: str
     detail: str
+    steer: Steer = Steer()
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,6 +132,11 @@ class ChatClient:
             yield event
         self.reading = reading
 
+    @property
+    def reply_id(self) -> str:
+        """The server's id of the reply that is being read, "" if it gave none."""
+        return self._reader.id
+
     def stopped(self, why: str) -> Reading:
         """The reading of a reply that was stopped: what had come of it, no calls. why is added to its repairs."""
         reading = self._reader.close()[1]

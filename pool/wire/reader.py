@@ -106,6 +106,8 @@ class Reader:
         self._fault: ServerFault | None = None
         self._repairs: list[str] = []
         self._pending: dict[str, str] = {}
+        self.id = ""
+        """The server's id of the reply, "" until it came."""
         self._objects_due = False
         self._done = False
 
@@ -199,6 +201,9 @@ class Reader:
         return out
 
     def _chunk(self, chunk: Json, events: list[ReadingEvent]) -> None:
+        if not self.id:
+            name = chunk.get("id")
+            self.id = name if isinstance(name, str) else ""
         error = chunk.get("error")
         if error:
             self._fault = self._fault or fault_of(error, chunk)

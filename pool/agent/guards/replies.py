@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from pool.agent.calls import Outcome
 from pool.agent.guards import Guard
-from pool.agent.state import Nudge, RunState, Stop, Verdict
+from pool.agent.state import Nudge, RunState, Steer, Stop, Verdict
 from pool.events import StopReason
 from pool.wire.reading import Ending, Reading
 
@@ -103,4 +103,5 @@ class ReplyGuard(Guard):
         told = (
             "[Pool] You said what you will do, but made no tool call. Make the call now, or say that you are finished."
         )
-        return Nudge(told, "the model announced an action and did not take it")
+        steer = Steer(act=self._announced > 1)
+        return Nudge(told, "the model announced an action and did not take it", steer)

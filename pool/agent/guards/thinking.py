@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pool.agent.calls import Outcome
 from pool.agent.guards import Guard
 from pool.agent.guards.signals import TAIL_CHARS, ZLIB_RATIO, Finding, ThoughtSignals
-from pool.agent.state import Nudge, RunState, Stop, Verdict
+from pool.agent.state import Nudge, RunState, Steer, Stop, Verdict
 from pool.events import StopReason
 from pool.wire.reading import ContentText, Ending, Reading, ReadingEvent, ReasoningText, UsageSoFar
 from pool.wire.tokens import raw_tokens
@@ -142,7 +142,7 @@ class ThinkingGuard(Guard):
             return Stop(StopReason.MAX_REASONING, detail)
         if reading.ending is Ending.STOPPED:
             text = "[Pool] Your thought was cut: planning is done. Take the next step with a tool, or answer now."
-            return Nudge(text, "the thought was cut")
+            return Nudge(text, "the thought was cut", Steer(no_thought=True))
         return None
 
     def after_calls(self, run: RunState, outcomes: Sequence[Outcome]) -> Verdict | None:

@@ -1,0 +1,229 @@
+"""One request and its reply: sent, shown as it comes, cut if a watch says so, measured."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pool.agent.guards.thinking import CLOSED_BY_HAND, Cut, ThoughtWatch
+from pool.agent.hub import EventHub
+from pool.agent.prefix import PrefixReport, PrefixWatch
+from pool.agent.server import ServerLink
+from pool.events import (
+    CallProgress,
+    ContentDelta,
+    ContentRetracted,
+    GuardFired,
+    Notice,
+    ReasoningDelta,
+    TurnStarted,
+    Usage,
+    UsageReported,
+    Waiting,
+)
+from pool.wire.client import ClientEvent, Pause, Restarted
+from pool.wire.errors import ProblemKind, ServerProblem
+from pool.wire.identify import SMALL_WINDOW_TOKENS
+from pool.wire.reading import (
+    CallText,
+    ContentText,
+    ContentWasReasoning,
+    Expectation,
+    Reading,
+    ReasoningText,
+    UsageSoFar,
+)
+from pool.wire.request import RequestBuilder
+from pool.wire.tokens import Estimate, TokenMeter, raw_tokens
+
+WINDOW_MARGIN_TOKENS = 256
+"""Kept free between the estimated prompt plus `max_tokens` and the window, since the estimate can be off."""
+
+LEAST_ANSWER_TOKENS = 512
+"""Below this much room for a reply a request is not worth sending."""
+
+
+@dataclass(slots=True)
+class _Clock:
+    sent: float
+    first: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What is asked for.
+
+    messages are encoded; max_tokens is what is wanted, fitted to the window. extra are fields of this request alone.
+    watch may cut the reply. show: what comes is shown. thinking_off: the template's switch is off for this reply, which
+    costs the cache. beside says why the messages are not the history's next step, "" if they are.
+    """
+
+    messages: Sequence[bytes]
+    max_tokens: int
+    tool_choice: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    watch: ThoughtWatch | None = None
+    show: bool = True
+    thinking_off: bool = False
+    beside: str = ""
+
+
+class Exchange:
+    """Sends requests of one conversation. `usage` is that of the last reply."""
+
+    def __init__(
+        self,
+        *,
+        link: ServerLink,
+        builder: RequestBuilder,
+        expect: Expectation,
+        meter: TokenMeter,
+        hub: EventHub,
+    ) -> None:
+        self.link = link
+        self.builder = builder
+        self.usage = Usage()
+        self._expect = expect
+        self._meter = meter
+        self._hub = hub
+        self._prefix = PrefixWatch()
+        self._plain_builder: RequestBuilder | None = None
+        self._learned_window = 0
+        self._small_window_said = False
+
+    @property
+    def window(self) -> int:
+        """The context window in tokens, 0 if unknown. What a server said when it refused a request counts most."""
+        return self._learned_window or self.link.window
+
+    def estimate(self, messages: Sequence[bytes]) -> Estimate:
+        """The size of a request with these messages."""
+        return self._meter.estimate(self.builder.build(messages, max_tokens=LEAST_ANSWER_TOKENS))
+
+    async def ask(self, ask: Ask) -> Reading:
+        """Send and read; once more, fitted, if the window turns out to be smaller. Raises `ServerProblem`."""
+        try:
+            return await self._send(ask)
+        except ServerProblem as problem:
+            if problem.kind is not ProblemKind.OVERFLOW or not problem.window:
+                raise
+            self._learned_window = problem.window
+            if problem.window - (problem.prompt_tokens or 0) < LEAST_ANSWER_TOKENS or problem.at_least:
+                raise
+            return await self._send(ask, at_least=problem.prompt_tokens or 0)
+
+    async def _send(self, ask: Ask, at_least: int = 0) -> Reading:
+        """at_least is a lower bound of the prompt's tokens that the server named."""
+        estimate = self.estimate(ask.messages)
+        max_tokens = self._fitted(ask.max_tokens, max(estimate.upper if not at_least else estimate.tokens, at_least))
+        extra = {**self.link.extra, **ask.extra}
+        builder = self._without_thinking() if ask.thinking_off else self.builder
+        body = builder.build(ask.messages, max_tokens=max_tokens, tool_choice=ask.tool_choice, extra=extra)
+        announced = ask.beside or ("thinking is off for one reply" if ask.thinking_off else "")
+        report = self._prefix.request(ask.messages, announced)
+        self._warn_of_small_window()
+        self._hub.emit(TurnStarted(estimate.tokens, max_tokens))
+        self._hub.emit(Waiting("prefill", f"about {estimate.tokens:,} tokens"))
+        clock = _Clock(time.monotonic())
+        allowed = ask.tool_choice != "none"
+        expect = replace(self._expect, max_tokens=max_tokens, window=self.window, calls_allowed=allowed)
+        reading = await self._read(ask, body, expect, clock)
+        self._measure(reading, body, clock, report)
+        self.link.look_again()
+        return reading
+
+    def _fitted(self, wanted: int, prompt: int) -> int:
+        """`max_tokens` for a prompt of so many tokens: what is wanted, or what the window leaves, never under 1."""
+        if not self.window:
+            return wanted
+        return max(1, min(wanted, self.window - prompt - WINDOW_MARGIN_TOKENS))
+
+    def _without_thinking(self) -> RequestBuilder:
+        if self._plain_builder is None:
+            self._plain_builder = RequestBuilder(replace(self.builder.head, thinking=False), self.builder.shape)
+        return self._plain_builder
+
+    async def _read(self, ask: Ask, body: bytes, expect: Expectation, clock: _Clock) -> Reading:
+        client, watch = self.link.client, ask.watch
+        ended: Cut | None = None
+        stream = client.converse(body, expect)
+        async for event in stream:
+            self._show(event, clock, show=ask.show)
+            cut = watch.look(event) if watch and not isinstance(event, (Pause, Restarted)) else None
+            if cut is None:
+                continue
+            self._hub.emit(GuardFired("thinking", "cut", cut.detail))
+            if await self.link.end_reasoning():
+                watch, ended = None, cut
+                continue
+            await stream.aclose()
+            return client.stopped(cut.why)
+        if ended is not None:
+            return replace(client.reading, repairs=(*client.reading.repairs, ended.why, CLOSED_BY_HAND))
+        return client.reading
+
+    def _show(self, event: ClientEvent, clock: _Clock, *, show: bool) -> None:
+        emit = self._hub.emit
+        match event:
+            case Pause(state=state, detail=detail, seconds=seconds):
+                emit(Waiting(state, detail, seconds=seconds))
+                return
+            case Restarted(why=why):
+                emit(ContentRetracted("discarded"))
+                emit(Waiting("retry", why))
+                return
+            case ReasoningText() | ContentText() | ContentWasReasoning() | CallText() if not show:
+                pass
+            case ReasoningText(text=text):
+                emit(ReasoningDelta(text))
+            case ContentText(text=text):
+                emit(ContentDelta(text))
+            case ContentWasReasoning():
+                emit(ContentRetracted("reasoning"))
+            case CallText(index=index, name=name, chars=chars, path=path):
+                emit(CallProgress(index, name, chars, path))
+            case UsageSoFar():
+                pass
+        clock.first = clock.first or time.monotonic()
+
+    def _measure(self, reading: Reading, body: bytes, clock: _Clock, report: PrefixReport) -> None:
+        now = time.monotonic()
+        usage = reading.usage
+        if usage is None or not usage.prompt:
+            said = "".join([reading.reasoning, reading.content, *(c.arguments for c in reading.calls)])
+            usage = Usage(self._meter.estimate(body).tokens, round(raw_tokens(said.encode())), estimated=True)
+        elif self._cache_left_out(body, usage.prompt):
+            usage = replace(usage, prompt=self._meter.estimate(body).tokens, estimated=True)
+        else:
+            if self._meter.shortfall(body, usage.prompt):
+                self._warn_of_shortfall(body, usage.prompt)
+            self._meter.learn(body, usage.prompt)
+        self.usage = usage
+        first = (clock.first or now) - clock.sent
+        self._hub.emit(UsageReported(usage, first, now - clock.sent, report.kept, report.broken))
+        if lost := self._prefix.usage(usage, report):
+            self._hub.emit(Notice("info", lost))
+
+    def _cache_left_out(self, body: bytes, read: int) -> bool:
+        """Whether a count is low because it leaves out what was cached (Ollama 0.30.0), not because of a cut.
+
+        Where the request sets the window, and the prompt fits into it, nothing was cut.
+        """
+        fits = self._meter.estimate(body).upper <= self.window
+        return self.builder.shape.sets_window and fits and self._meter.shortfall(body, read)
+
+    def _warn_of_small_window(self) -> None:
+        """Say once that the window is small, where a request could ask for a larger one and does not."""
+        asked = self.builder.head.window or not self.builder.shape.sets_window
+        if asked or self._small_window_said or not 0 < self.window < SMALL_WINDOW_TOKENS:
+            return
+        self._small_window_said = True
+        text = f"the server's context window of {self.window:,} tokens is small for an agent"
+        self._hub.emit(Notice("warning", text, self.link.dialect.window_remedy))
+
+    def _warn_of_shortfall(self, body: bytes, read: int) -> None:
+        sent = self._meter.estimate(body).tokens
+        text = f"the server read {read:,} tokens of about {sent:,} that were sent: the front of the prompt was cut off"
+        self._hub.emit(Notice("warning", text, self.link.dialect.window_remedy))

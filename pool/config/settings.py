@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 
@@ -80,6 +80,23 @@ class Settings:
     first_contact_seconds: float = 10.0
     idle_seconds: float = 300.0
     trace: Path | None = None
+
+
+THINKING_LEVELS = {"off": 0, "low": 512, "normal": 2048, "high": 6144}
+"""Tokens of thought a turn may take, by name. The chat template stays as it is, so no level costs the cache."""
+
+
+def think_budget(budgets: Budgets, level: str) -> Budgets:
+    """Budgets for a level of thinking: a name of `THINKING_LEVELS`, `on`, or a number of tokens per turn."""
+    text = level.strip().lower()
+    if text == "on":
+        return budgets
+    tokens = THINKING_LEVELS.get(text, int(text) if text.isdigit() else -1)
+    if tokens < 0:
+        names = ", ".join(["on", *THINKING_LEVELS])
+        raise SettingsError(f"thinking {level!r} is not known; use {names} or a number of tokens a turn")
+    soft = min(budgets.reasoning_soft, tokens)
+    return replace(budgets, reasoning_soft=soft, reasoning_turn=tokens, reasoning_first_turn=max(tokens, 1))
 
 
 def mode_of(text: str) -> Mode:

@@ -16,6 +16,7 @@ from pool.config.settings import (
     SettingsError,
     mode_of,
     server_environment,
+    think_budget,
 )
 from pool.headless.stdin import read_stdin
 
@@ -37,9 +38,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--model", metavar="ID", help="model id; default: the server's only one (POOL_MODEL)")
     p.add_argument("--mode", metavar="MODE", help="default, accept-edits, auto, allow-all or plan")
     p.add_argument("--sandbox", choices=[c.value for c in SandboxChoice], default="auto", help="default: auto")
-    p.add_argument(
-        "--thinking", choices=["on", "off"], default="on", help="the template's thinking switch (default: on)"
-    )
+    p.add_argument("--thinking", metavar="LEVEL", default="on", help="on, off, low, normal, high, or tokens a turn")
     p.add_argument("--max-turns", type=_count, metavar="N", help="model replies (default 40, 0: no limit)")
     p.add_argument("--max-seconds", type=_seconds, metavar="S", help="wall time (default 1800, 0: no limit)")
     p.add_argument("--max-tokens", type=_count, metavar="N", help="tokens read and written in all (default: no limit)")
@@ -96,13 +95,15 @@ def settings_from(args: argparse.Namespace) -> Settings:
         value = getattr(args, flag)
         if value is not None:
             budgets = replace(budgets, **{name: value})
+    if args.thinking != "off":
+        budgets = think_budget(budgets, args.thinking)
     settings = Settings(
         workspace=workspace.resolve(),
         base_url=args.base_url or env.base_url,
         model=args.model or env.model,
         api_key=env.api_key,
         window=env.window,
-        thinking=args.thinking == "on",
+        thinking=args.thinking != "off",
         mode=mode_of(args.mode) if args.mode else None,
         sandbox=SandboxChoice(args.sandbox),
         budgets=budgets,
@@ -121,7 +122,7 @@ def prompt_from(args: argparse.Namespace) -> str:
         parts.append(" ".join(words))
     if args.file:
         parts.append(_file_text(args.file))
-    piped = read_stdin(wait_for_end=words == ["-"] or not parts)
+    piped = read_stdin(only_prompt=not parts, to_end=words == ["-"])
     if piped.strip():
         parts.append(piped)
     prompt = "\n\n".join(p for p in parts if p.strip())

@@ -26,6 +26,7 @@ from pool.agent.server import ServerLink, find_server
 from pool.agent.streaming import ReplyStream
 from pool.config.settings import Mode, SandboxChoice, Settings, SettingsError
 from pool.ports import Approver, EventLog
+from pool.wire.dialects import for_address
 from pool.wire.reading import DEFAULT_THINK_TAGS, Expectation
 from pool.wire.request import Head, RequestBuilder
 from pool.wire.tokens import TokenMeter
@@ -120,6 +121,22 @@ def _assemble(
         labels=Labels(workspace, link.model, link.display, approvals.mode.value, found.tier),
     )
     return Session(agent, hub, approvals, found.reason or found.sandbox.describe())
+
+
+def first_request(settings: Settings, model: str, prompt: str) -> bytes:
+    """The exact body of a session's first request, before the server's own fields are known. Nothing is sent."""
+    shape = for_address(settings.base_url).shape
+    workspace = Workspace(settings.workspace)
+    try:
+        tools = Toolbox(workspace, NoSandbox()).tools
+        head = Head(model, settings.thinking, tuple(_declared(t) for t in tools), window=settings.window)
+        history = History(system_prompt(str(settings.workspace)), lambda body: None, shape.encode)
+        history.add_user(prompt)
+        budgets = settings.budgets
+        limit = budgets.reasoning_first_turn + budgets.answer_tokens
+        return RequestBuilder(head, shape).build(history.data, max_tokens=limit)
+    finally:
+        workspace.close()
 
 
 def _declared(tool: Tool) -> dict[str, object]:

@@ -13,6 +13,7 @@ usage: pool COMMAND ...
 
   pool run "PROMPT"     work a prompt to its end, without questions (see pool run --help)
   pool -p "PROMPT"      the same
+  pool prompt           the exact first request of a run, sent nowhere
   pool doctor           what the server is, and whether it does what Pool needs
   pool replay FILE      read the replies of a trace again (pool run --trace FILE writes one)
   pool sim              a simulated Laguna server, to try Pool without a model
@@ -39,6 +40,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _run(rest)
         case ["-p" | "--prompt", *rest]:
             return _run(rest)
+        case ["prompt", *rest]:
+            from pool.headless.command import show_prompt
+
+            return show_prompt(rest)
         case ["doctor", *rest]:
             from pool.lab.doctor.command import main as doctor
 

@@ -84,6 +84,30 @@ def main(argv: Sequence[str]) -> int:
     return run_to_end(settings, prompt, output=args.output, level=level)
 
 
+def show_prompt(argv: Sequence[str]) -> int:
+    """Run `pool prompt`: print the first request of a `pool run` with the same arguments, and send nothing."""
+    import json
+
+    from pool.agent.factory import first_request
+    from pool.wire.tokens import TokenMeter
+
+    flags = parser()
+    flags.prog = "pool prompt"
+    try:
+        args = flags.parse_args(list(argv))
+        settings = settings_from(args)
+    except SystemExit as error:
+        return int(error.code or 0)
+    except SettingsError as error:
+        sys.stderr.write(f"pool prompt: {error}\n")
+        return EXIT_USAGE
+    body = first_request(settings, settings.model or "MODEL", " ".join(args.prompt) or "PROMPT")
+    print(json.dumps(json.loads(body), ensure_ascii=False, indent=2))
+    tokens = TokenMeter().estimate(body).tokens
+    sys.stderr.write(f"{len(body):,} bytes, about {tokens:,} tokens; the server may get fields of its own besides\n")
+    return 0
+
+
 def settings_from(args: argparse.Namespace) -> Settings:
     """Settings from flags over the environment. Raises `SettingsError`."""
     env = server_environment(os.environ)

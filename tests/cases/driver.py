@@ -159,7 +159,9 @@ class ModelServer(ScriptedServer):
             await self._describe(exchange)
             return
         body = cast(Json, json.loads(exchange.body))
-        complaint = objection(body, self.bodies[-1] if self.bodies else None)
+        before = self.bodies[-1] if self.bodies else body
+        switched = "the thinking switch changed" if switch(body) is not switch(before) else ""
+        complaint = objection(body, None if before is body else before) or switched
         self.bodies.append(body)
         self.chats.append(exchange)
         if complaint:
@@ -191,11 +193,16 @@ class ModelServer(ScriptedServer):
         self._server = await asyncio.start_server(self._serve, self._host, self.port)
 
 
+def switch(body: Json) -> Any:
+    """The thinking switch of a request."""
+    return body["chat_template_kwargs"]["enable_thinking"]
+
+
 def objection(body: Json, before: Json | None) -> str:
     """What a strict server would refuse in a request, or what would cost its prefix cache; "" if nothing."""
     if body.get("stream") is not True or not body["stream_options"]["include_usage"]:
         return "every request streams and asks for usage"
-    if not isinstance(body["chat_template_kwargs"]["enable_thinking"], bool):
+    if not isinstance(switch(body), bool):
         return "the thinking switch is no boolean"
     if not body.get("tools") or body.get("max_tokens", 0) < 1:
         return "tools and max_tokens are always sent"
@@ -246,7 +253,7 @@ def _calls(messages: list[Json]) -> str:
 
 
 def _growth(body: Json, before: Json) -> str:
-    for name in ("model", "tools", "chat_template_kwargs"):
+    for name in ("model", "tools"):
         if body[name] != before[name]:
             return f"{name} changed within a session"
     old, new = before["messages"], body["messages"]

@@ -15,7 +15,7 @@ from pool.events import StopReason, Waiting
 from pool.sim.faults import ALL_FAULTS, parse_fault
 from pool.sim.process import running
 from pool.sim.settings import DEFAULT_MODEL, SimSettings
-from tests.cases.driver import Json, Run, driving, objection
+from tests.cases.driver import Json, Run, driving, objection, switch
 
 PROMPT = "What does notes.txt say?"
 ANSWER = "notes.txt has 2 lines"
@@ -117,6 +117,8 @@ async def test_a_fault_and_what_comes_of_it(fault: str, tmp_path: Path) -> None:
     _, expected = OUTCOMES[fault]
     run, seen = await do_task(SimSettings(faults=(fault,)), tmp_path)
     check_requests(seen)
+    # A thought that was cut is asked for again without thinking, which is announced; nothing else touches the switch.
+    assert all(map(switch, seen)) or fault.startswith("runaway-thought")
     assert (run.reason, len(seen)) == (expected.reason, expected.seen)
     assert tuple(call for call in run.calls if call[1] != "blocked") == expected.calls
     assert expected.answer in run.answer

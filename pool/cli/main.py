@@ -23,7 +23,11 @@ usage: pool COMMAND ...
 The full-screen interface is not built yet.
 """
 
+EXIT_INTERNAL = 1
 EXIT_USAGE = 2
+
+DEBUG_VARIABLE = "POOL_DEBUG"
+"""Set in the environment, it lets the traceback of an unexpected error through."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -80,7 +84,10 @@ def _sim(args: Sequence[str]) -> int:
 
 
 def entry() -> None:
-    """Console entry point: exits with the command's code, quietly when the reader of stdout has gone."""
+    """Console entry point: exits with the command's code, quietly when the reader of stdout has gone.
+
+    An error that nobody expected is one line and exit code 1, never a traceback.
+    """
     try:
         code = main()
         sys.stdout.flush()
@@ -89,4 +96,12 @@ def entry() -> None:
         code = 141
     except KeyboardInterrupt:
         code = 130
+    except Exception as error:
+        if os.environ.get(DEBUG_VARIABLE):
+            raise
+        sys.stderr.write(
+            f"pool failed inside: {type(error).__name__}: {error}\n"
+            f"  This is a defect of Pool. {DEBUG_VARIABLE}=1 shows where; please report it.\n"
+        )
+        code = EXIT_INTERNAL
     sys.exit(code)

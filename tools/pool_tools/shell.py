@@ -13,6 +13,7 @@ from pool_tools.api import Effect, OutputSink, Preview, ToolError, ToolResult, T
 from pool_tools.arguments import number_argument, text_argument
 from pool_tools.blocking import run_blocking
 from pool_tools.capture import OutputCapture
+from pool_tools.denials import explain
 from pool_tools.environment import clean_environment, find_program
 from pool_tools.foreign import Foreign, tell_changes
 from pool_tools.limits import SHELL_SECONDS, SHELL_SECONDS_MOST
@@ -31,23 +32,6 @@ _LONG_COMMAND_CHARS = 30_000
 """From here on a command may be too long for the system (Linux: 128 KiB an argument)."""
 
 # What output means that a model tends to misread; looked for only when the command failed.
-_SANDBOX_HINTS = (
-    (
-        re.compile(r"Read-only file system"),
-        "The sandbox lets commands write only in the workspace and in /tmp (git's config and hooks stay as they are).",
-    ),
-    (
-        re.compile(
-            r"Could not resolve|Temporary failure in name resolution|Network is unreachable|Name or service not known|"
-            r"getaddrinfo|Failed to establish a new connection"
-        ),
-        "The sandbox has no network. Work with what is installed, or ask the user.",
-    ),
-    (
-        re.compile(r"could not lock config file|config.*Device or resource busy"),
-        "The sandbox keeps git's config as it is. Ask the user to change it.",
-    ),
-)
 _HINTS = (
     (
         re.compile(r"failed to sign|signing failed|no secret key", re.IGNORECASE),
@@ -145,8 +129,8 @@ class ShellTool:
             names = ", ".join(visible(name) for name in sorted(set(ended.left)))
             notes.append(f"left running and ended with the call: {names}")
         if not ok:
-            hints = _HINTS + (_SANDBOX_HINTS if self._sandbox.contains_processes else ())
-            notes += [hint for pattern, hint in hints if pattern.search(text)]
+            notes += [hint for pattern, hint in _HINTS if pattern.search(text)]
+            notes += explain(text) if self._sandbox.contains_processes else []
         parts += [f"[{n}]" for n in notes]
         if foreign.text:
             parts.append(foreign.text)

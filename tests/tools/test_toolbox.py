@@ -21,7 +21,7 @@ from .conftest import Desk
 TOKENS = 1_000
 """What the tool list may cost in every prompt, in tokens of cl100k."""
 
-TYPES = {"string", "integer", "boolean"}
+TYPES = {"string", "integer", "boolean", "array"}
 
 
 def test_order_effects_and_size_of_the_tool_list(folder: Path) -> None:

@@ -1,4 +1,6 @@
-"""The tool `edit`: one text for another in a file, everything else byte for byte as it was.
+"""The tool `edit`: one text for another in a file, or several at once, everything else byte for byte as it was.
+
+Several replacements are all found in the file as it is, may not overlap, and are made together or not at all.
 
 What must be known before: a file of which anything was read in this session (and that has not changed since) may be
 edited by all steps of matching. A file that was never read may be edited only where `old_text` is there exactly and
@@ -15,30 +17,26 @@ from os import stat_result
 from typing import Any
 
 from pool_tools.api import Change, Effect, OutputSink, Preview, ToolError, ToolResult, ToolSpec
-from pool_tools.arguments import flag_argument, text_argument
+from pool_tools.arguments import text_argument
 from pool_tools.blocking import CancelFlag, run_blocking
 from pool_tools.diff import counts, unified
 from pool_tools.ledger import Knowledge
-from pool_tools.match import Found, Step, find, line_number
+from pool_tools.match import Step, find, line_number
 from pool_tools.nearest import has_line_numbers, nearest
 from pool_tools.paths import Place
 from pool_tools.refusal import current_lines
+from pool_tools.replacements import Placed, Replacement, apply, refuse_empty, refuse_several, replacements
 from pool_tools.text import plural, size
 from pool_tools.textfile import TextFile, binary_kind, decode, lines_of
-from pool_tools.workspace import Workspace, stamp
-
-NAMED_PLACES = 20
-"""Line numbers that a refusal for several matches names."""
+from pool_tools.workspace import Content, Workspace, stamp
 
 SHOWN_DIFF_LINES = 40
 """Lines of the diff that the result shows after a match that was not exact."""
 
-_ALL_STEPS = frozenset({Step.EXACT, Step.LINE_ENDS, Step.TRAILING_BLANKS})
-
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
-    """A computed edit, not yet written."""
+    """A computed edit, not yet written. step is the loosest that was needed; lines are where, in the file before."""
 
     name: str
     before: TextFile
@@ -58,7 +56,8 @@ class EditTool:
         description=(
             "Replace old_text by new_text in a file. old_text must occur exactly once (or set all). Copy it from the "
             "file, without line numbers, with enough lines around to be unique. Differences in line ends, trailing "
-            "blanks, indentation and typographic quotes are bridged where the match is unique."
+            "blanks, indentation and typographic quotes are bridged where the match is unique. For several changes "
+            "of one file give edits instead: all are made or none."
         ),
         parameters={
             "type": "object",
@@ -67,8 +66,20 @@ class EditTool:
                 "old_text": {"type": "string", "description": "Text to replace"},
                 "new_text": {"type": "string", "description": "Text to put there"},
                 "all": {"type": "boolean", "description": "Replace every occurrence"},
+                "edits": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "properties": {
+                            "old_text": {"type": "string"},
+                            "new_text": {"type": "string"},
+                            "all": {"type": "boolean"},
+                        },
+                        "required": ["old_text", "new_text"],
+                    },
+                },
             },
-            "required": ["path", "old_text", "new_text"],
+            "required": ["path"],
         },
         effect=Effect.WRITE,
     )
@@ -93,31 +104,45 @@ class EditTool:
         return _result(edit)
 
     def _compute(self, place: Place, args: Mapping[str, Any]) -> _Edit:
-        old, new = text_argument(args, "old_text"), text_argument(args, "new_text")
+        wanted = replacements(args)
         name = self._workspace.shown(place)
         self._workspace.check_writable(place)
         if place.stat is None:
             raise ToolError(f"{name} does not exist, so there is nothing to replace. To make it, use `write`.")
         content = self._workspace.read(place)
-        _refuse_empty(name, old, new, content.data)
+        for one in wanted:
+            refuse_empty(name, one, content.data)
         if kind := binary_kind(content.data):
             raise ToolError(f"{name} is not text: {kind}, {size(len(content.data))}. It cannot be edited as text.")
         file = decode(content.data)
         known = self._workspace.ledger.knowledge(place.real, content.data)
         if known is Knowledge.STALE:
-            shown = current_lines(self._workspace, place, content, file, old)
+            shown = current_lines(self._workspace, place, content, file, wanted[0].old)
             raise ToolError(f"{name} has changed since it was read. Nothing was changed.\n{shown}", changed=True)
-        found = find(file.text, old, new, flag_argument(args, "all"), loose=known is not Knowledge.UNSEEN)
-        if found is None:
-            shown = self._not_found(place, content.data, stamp(content.stat), file, old)
-            raise ToolError(f"old_text was not found in {name}. Nothing was changed.{shown}", not_found=True)
-        _refuse_several(name, file.text, found, flag_argument(args, "all"))
-        after = _apply(file.text, found)
+        loose = known is not Knowledge.UNSEEN
+        placed = [self._place(place, name, content, file, one, loose) for one in wanted]
+        after = apply(name, file.text, placed)
         if after == file.text:
             raise ToolError(f"No change: {name} already says so.")
-        lines = tuple(line_number(file.text, m.start) for m in found.matches)
-        whole = known is Knowledge.WHOLE
-        return _Edit(name, file, after, file.encode(after), content.stat, found.step, lines, whole)
+        lines = tuple(sorted(line_number(file.text, m.start) for p in placed for m in p.found.matches))
+        step = max((p.found.step for p in placed), key=list(Step).index)
+        return _Edit(name, file, after, file.encode(after), content.stat, step, lines, known is Knowledge.WHOLE)
+
+    def _place(
+        self, place: Place, name: str, content: Content, file: TextFile, wanted: Replacement, loose: bool
+    ) -> Placed:
+        """Find one replacement. Raises `ToolError` where it is not found, or too often."""
+        found = find(file.text, wanted.old, wanted.new, wanted.every, loose=loose)
+        if found is None:
+            shown = self._not_found(place, content.data, stamp(content.stat), file, wanted.old)
+            if wanted.label:
+                shown = f" All edits are found in the file as it is now.{shown}"
+            raise ToolError(
+                f"{wanted.label}old_text was not found in {name}. Nothing was changed.{shown}", not_found=True
+            )
+        placed = Placed(wanted, found)
+        refuse_several(name, file.text, placed)
+        return placed
 
     def _not_found(self, place: Place, data: bytes, now: tuple[int, int, int], file: TextFile, old: str) -> str:
         lines = lines_of(file.text)
@@ -131,37 +156,6 @@ class EditTool:
         if near.differences:
             out += f" The nearest place differs:\n{near.differences}"
         return f"{out}\nLines {near.first}-{near.last} of the file are:\n{near.text}"
-
-
-def _refuse_empty(name: str, old: str, new: str, data: bytes) -> None:
-    if old == new:
-        raise ToolError(f"No change: old_text and new_text are the same. {name} is as it was.")
-    if not old:
-        remedy = "use `write`" if not data else "put the lines next to which it belongs into old_text and new_text"
-        raise ToolError(f"old_text is empty. Nothing was changed in {name}. To add text, {remedy}.")
-
-
-def _refuse_several(name: str, text: str, found: Found, every: bool) -> None:
-    count = len(found.matches)
-    if count == 1 or (every and found.step in _ALL_STEPS):
-        return
-    numbers = [str(line_number(text, m.start)) for m in found.matches[:NAMED_PLACES]]
-    places = ", ".join(numbers[:-1]) + f" and {numbers[-1]}" if count <= NAMED_PLACES else ", ".join(numbers) + ", …"
-    how = "" if found.step is Step.EXACT else f" (when {found.step} are ignored)"
-    remedy = " or set `all` to true" if found.step in _ALL_STEPS else ""
-    raise ToolError(
-        f"old_text occurs {count} times in {name}{how}, at lines {places}. Nothing was changed. Add lines around it "
-        f"to make it unique{remedy}."
-    )
-
-
-def _apply(text: str, found: Found) -> str:
-    out: list[str] = []
-    at = 0
-    for match in found.matches:
-        out += [text[at : match.start], match.new]
-        at = match.end
-    return "".join([*out, text[at:]])
 
 
 def _result(edit: _Edit) -> ToolResult:

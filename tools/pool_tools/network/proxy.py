@@ -1,0 +1,237 @@
+"""The proxy in the agent, through which commands reach the hosts of an allow-list."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import select
+import shutil
+import socket
+import struct
+import tempfile
+from collections import deque
+from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from pool_tools.network.connection import Ask, Judge, close, relay, serve
+from pool_tools.network.dial import Dialer, Resolve, resolve
+from pool_tools.network.head import HEAD_BYTES
+from pool_tools.network.rules import AllowList, RuleError
+from pool_tools.network.starter import HANDED, PROXY_PORT, SOCKET_NAME
+from pool_tools.network.traffic import Count, Flow
+
+CONNECTIONS_MOST = 256
+"""At once, over all commands; more are closed when they come."""
+
+FLOWS_KEPT = 1_000
+HANDING_SECONDS = 5.0
+
+_HANDLES_MOST = 250
+_MESSAGE_BYTES = 64
+_ANSWER_BYTES = 500
+_PEER = struct.Struct("3i")
+
+
+@asynccontextmanager
+async def open_proxy(
+    allow: AllowList, environ: Mapping[str, str], *, ask: Ask | None = None, resolver: Resolve = resolve
+) -> AsyncGenerator[NetworkProxy]:
+    """A proxy for allow, closed with all its connections.
+
+    environ is the user's environment: where it names a proxy, allowed hosts are reached through that. ask is asked
+    about hosts that are not on the list; without it they are refused.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="network-"))
+    proxy = NetworkProxy(folder, allow, Judge(allow, ask), Dialer(environ, resolver))
+    try:
+        proxy.start()
+        yield proxy
+    finally:
+        await proxy.end()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+class NetworkProxy:
+    """Serves the commands of one sandbox, to which it is shown as folder. Made by `open_proxy`.
+
+    Each command hands over listening sockets of its own network namespace (`starter.py`), which are closed when it
+    ends. A command could hand over others, and talk to them as it likes: nothing of what comes is trusted.
+    """
+
+    def __init__(self, folder: Path, allow: AllowList, judge: Judge, dialer: Dialer) -> None:
+        self.folder = folder
+        self.allow = allow
+        self._judge = judge
+        self._dialer = dialer
+        self._flows: deque[Flow] = deque(maxlen=FLOWS_KEPT)
+        self._tasks = _Tasks()
+        self._commands: dict[int, asyncio.Event] = {}
+        self._connections = 0
+
+    async def forbid(self, host: str, port: int) -> None:
+        """Let nothing through to the model server. Raises `RuleError` if the list names its port on this machine."""
+        here = await self._dialer.forbid(host, port)
+        if here and port in self.allow.loopback_ports:
+            raise RuleError(f"localhost:{port} is the model server, which commands never reach")
+
+    async def take_flows(self) -> tuple[Flow, ...]:
+        """What was asked of the proxy since the last time, by commands that have ended all of it; at most the latest
+        `FLOWS_KEPT`."""
+        watch = select.poll()
+        for handle in self._commands:
+            watch.register(handle, select.POLLIN)
+        for handle, _ in watch.poll(0):
+            await self._commands[handle].wait()
+        flows = tuple(self._flows)
+        self._flows.clear()
+        return flows
+
+    def start(self) -> None:
+        """Take ports from commands, on the running loop, until `end`."""
+        listener = socket.socket(socket.AF_UNIX)
+        try:
+            listener.bind(str(self.folder / SOCKET_NAME))
+            listener.listen(socket.SOMAXCONN)
+            listener.setblocking(False)
+        except OSError:
+            listener.close()
+            raise
+        self._tasks.start(self._accept(listener))
+
+    async def end(self) -> None:
+        """Close all that is open."""
+        await self._tasks.end()
+
+    async def _accept(self, listener: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        with listener:
+            while True:
+                command, _ = await loop.sock_accept(listener)
+                self._tasks.start(self._attend(command))
+
+    async def _attend(self, command: socket.socket) -> None:
+        """Take a command's ports and serve them until it ends."""
+        async with contextlib.AsyncExitStack() as stack:
+            stack.enter_context(command)
+            try:
+                async with asyncio.timeout(HANDING_SECONDS):
+                    ports = await _handed_over(command, stack)
+                handle = os.pidfd_open(_peer(command))
+                stack.callback(os.close, handle)
+            except (OSError, TimeoutError) as error:
+                _answer(command, str(error).encode() or b"nothing was handed over")
+                return
+            connections = _Tasks()
+            ended = self._commands[handle] = asyncio.Event()
+            stack.callback(ended.set)
+            stack.callback(self._commands.pop, handle)
+            stack.push_async_callback(connections.end)
+            for port in ports:
+                server = await self._server(port, connections)
+                stack.callback(server.close)
+            _answer(command, HANDED)
+            command.close()
+            await _readable(handle)
+
+    async def _server(self, port: socket.socket, connections: _Tasks) -> asyncio.Server:
+        number = port.getsockname()[1]
+
+        def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            connections.start(self._serve(number, reader, writer))
+
+        return await asyncio.start_server(connected, sock=port, limit=HEAD_BYTES)
+
+    async def _serve(self, port: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._connections += 1
+        try:
+            if self._connections > CONNECTIONS_MOST:
+                return
+            if port == PROXY_PORT:
+                await serve(reader, writer, self._judge, self._dialer, self._flows.append)
+            elif port in self.allow.loopback_ports:
+                await self._loopback(port, reader, writer)
+        finally:
+            self._connections -= 1
+            await close(writer)
+
+    async def _loopback(self, port: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        count = Count()
+        try:
+            far = await asyncio.open_connection("127.0.0.1", port)
+            try:
+                await relay((reader, writer), far, count)
+            finally:
+                await close(far[1])
+        except OSError:
+            return  # Nobody listens there: the command sees its connection closed.
+        finally:
+            self._flows.append(Flow("localhost", port, count.sent, count.received))
+
+
+class _Tasks:
+    """Tasks that end together. What one fails with is its connection's end, and nobody else's matter."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+
+    async def end(self) -> None:
+        while self._tasks:
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.wait(self._tasks)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled():
+            task.exception()
+
+
+async def _handed_over(command: socket.socket, stack: contextlib.AsyncExitStack) -> Sequence[socket.socket]:
+    """The listening sockets that a command hands over; the stack closes them. Raises `OSError` if it is anything else."""
+    command.setblocking(False)
+    await _readable(command.fileno())
+    _, handles, _, _ = socket.recv_fds(command, _MESSAGE_BYTES, _HANDLES_MOST, socket.MSG_CMSG_CLOEXEC)
+    for handle in handles:
+        stack.callback(_close_quietly, handle)
+    ports: list[socket.socket] = []
+    for handle in handles:
+        # A copy, whose closing is asyncio's.
+        port = stack.enter_context(socket.socket(fileno=os.dup(handle)))
+        listens = port.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+        if not listens or port.family not in (socket.AF_INET, socket.AF_INET6):
+            raise OSError("what was handed over does not listen")
+        ports.append(port)
+    return ports
+
+
+def _close_quietly(handle: int) -> None:
+    with contextlib.suppress(OSError):
+        os.close(handle)
+
+
+def _peer(command: socket.socket) -> int:
+    """The process at the other end: the starter, which becomes the command."""
+    return _PEER.unpack(command.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))[0]
+
+
+def _answer(command: socket.socket, text: bytes) -> None:
+    with contextlib.suppress(OSError):
+        command.send(text[:_ANSWER_BYTES])
+
+
+async def _readable(handle: int) -> None:
+    loop = asyncio.get_running_loop()
+    ready = asyncio.Event()
+    loop.add_reader(handle, ready.set)
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_reader(handle)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 
 class Effect(StrEnum):
@@ -14,11 +14,13 @@ class Effect(StrEnum):
     READ = "read"
     WRITE = "write"
     EXECUTE = "execute"
+    NETWORK = "network"
+    """Leaves the machine with the user's own rights, outside the sandbox: `git push`. At least as grave as EXECUTE."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """A tool as the model sees it. parameters is a JSON schema of type object."""
+    """A tool as the model sees it. parameters is a JSON schema of type object, effect the gravest of any call."""
 
     name: str
     description: str
@@ -84,3 +86,17 @@ class Tool(Protocol):
     def preview(self, args: Mapping[str, Any]) -> Preview: ...
 
     async def run(self, args: Mapping[str, Any], output: OutputSink) -> ToolResult: ...
+
+
+@runtime_checkable
+class VariedTool(Protocol):
+    """A tool whose calls differ in what they can do."""
+
+    def effect(self, args: Mapping[str, Any]) -> Effect:
+        """What the call with these arguments can do. Never raises; in doubt the gravest."""
+        ...
+
+
+def effect_of(tool: Tool, args: Mapping[str, Any]) -> Effect:
+    """What one call can do: the tool's own word where its calls differ, else that of its specification."""
+    return tool.effect(args) if isinstance(tool, VariedTool) else tool.spec.effect

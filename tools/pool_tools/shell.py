@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import signal
 from collections.abc import Mapping
@@ -13,23 +12,16 @@ from pool_tools.api import Effect, OutputSink, Preview, ToolError, ToolResult, T
 from pool_tools.arguments import number_argument, text_argument
 from pool_tools.blocking import run_blocking
 from pool_tools.capture import OutputCapture
+from pool_tools.commands import Commands
 from pool_tools.denials import explain
-from pool_tools.environment import clean_environment, find_program
 from pool_tools.foreign import Foreign, tell_changes
 from pool_tools.limits import SHELL_SECONDS, SHELL_SECONDS_MOST
-from pool_tools.process import Ended, run_command
-from pool_tools.sandbox.base import Sandbox
+from pool_tools.process import Ended
 from pool_tools.supervisor import SIGNALLED
 from pool_tools.text import printable, visible
-from pool_tools.workspace import Workspace
 
 LIVE_SECONDS = 0.1
 """Live output is delivered at most this often."""
-
-_FALLBACK_SHELL = "/bin/sh"
-
-_LONG_COMMAND_CHARS = 30_000
-"""From here on a command may be too long for the system (Linux: 128 KiB an argument)."""
 
 # What output means that a model tends to misread; looked for only when the command failed.
 _HINTS = (
@@ -68,60 +60,29 @@ class ShellTool:
         effect=Effect.EXECUTE,
     )
 
-    def __init__(self, workspace: Workspace, sandbox: Sandbox, extra_env: Mapping[str, str] | None = None) -> None:
-        """extra_env are variables that the user wants commands to have."""
-        self._workspace = workspace
-        self._sandbox = sandbox
-        self._extra_env = dict(extra_env or {})
-        self._running: set[asyncio.Task[Any]] = set()
+    def __init__(self, commands: Commands) -> None:
+        self._commands = commands
 
     def preview(self, args: Mapping[str, Any]) -> Preview:
         command, seconds, _ = _arguments(args)
-        title = f"Run in {visible(str(self._workspace.root))}"
+        title = f"Run in {visible(str(self._commands.folder))}"
         return Preview("command", f"{title}, {seconds:.0f} s at most", printable(command))
 
     async def run(self, args: Mapping[str, Any], output: OutputSink) -> ToolResult:
         command, seconds, note = _arguments(args)
-        task = asyncio.current_task()
-        assert task is not None
-        self._running.add(task)
-        try:
-            return await self._run(command, seconds, note, output)
-        finally:
-            self._running.discard(task)
-
-    async def close(self) -> None:
-        """End the calls that are running and wait until their processes are gone."""
-        tasks = self._running - {asyncio.current_task()}
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks)
-
-    async def _run(self, command: str, seconds: float, note: str, output: OutputSink) -> ToolResult:
-        env = clean_environment(os.environ, self._extra_env)
-        search_path = env.get("PATH", os.defpath)
-        shell = find_program("bash", search_path, self._workspace.roots) or _FALLBACK_SHELL
-        # A sandbox that is still being probed would block here.
-        await asyncio.to_thread(lambda: self._sandbox.name)
         capture = OutputCapture()
         live = _Live(capture, output)
         try:
-            ended = await run_command(
-                (shell, "-c", command), self._workspace.root, env, self._sandbox, seconds, live.feed
-            )
-        except OSError as error:
-            remedy = " Write long text to a file with `write`." if len(command) > _LONG_COMMAND_CHARS else ""
-            raise ToolError(f"The command could not be started: {error.strerror or error}.{remedy}") from None
+            ended = await self._commands.shell(command, seconds, live.feed)
         finally:
             live.close()
-        foreign = await run_blocking(tell_changes, self._workspace)
+        foreign = await run_blocking(tell_changes, self._commands.workspace)
         return self._result(ended, capture, foreign, seconds, note)
 
     def _result(self, ended: Ended, capture: OutputCapture, foreign: Foreign, limit: float, note: str) -> ToolResult:
         text = capture.text()
         ok = ended.status == 0 and not ended.timed_out
-        folder = visible(str(self._workspace.root))
+        folder = visible(str(self._commands.folder))
         parts = [f"{_headline(ended, limit)} in {folder}"]
         parts.append(text.rstrip("\n") if text.strip() else "(no output)")
         notes = [note] if note else []
@@ -130,7 +91,7 @@ class ShellTool:
             notes.append(f"left running and ended with the call: {names}")
         if not ok:
             notes += [hint for pattern, hint in _HINTS if pattern.search(text)]
-            notes += explain(text) if self._sandbox.contains_processes else []
+            notes += explain(text) if self._commands.sandbox.contains_processes else []
         parts += [f"[{n}]" for n in notes]
         if foreign.text:
             parts.append(foreign.text)
@@ -141,8 +102,8 @@ class ShellTool:
             "left_running": list(ended.left),
             "truncated": capture.truncated,
             "output_bytes": capture.bytes,
-            "cwd": str(self._workspace.root),
-            "sandbox": self._sandbox.name,
+            "cwd": str(self._commands.folder),
+            "sandbox": self._commands.sandbox.name,
         }
         return ToolResult(ok, "\n".join(parts), data, foreign.changes)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pool_tools.api import Tool
+from pool_tools.commands import Commands
 from pool_tools.edit import EditTool
 from pool_tools.listing import ListTool
 from pool_tools.read import ReadTool
@@ -23,19 +24,19 @@ class Toolbox:
 
     def __init__(self, workspace: Workspace, sandbox: Sandbox, extra_env: Mapping[str, str] | None = None) -> None:
         """extra_env are variables that the user wants commands to have, besides the allowed ones."""
-        self._shell = ShellTool(workspace, sandbox, extra_env)
+        self._commands = Commands(workspace, sandbox, extra_env)
         self.tools: tuple[Tool, ...] = (
             ReadTool(workspace),
             WriteTool(workspace),
             EditTool(workspace),
             ListTool(workspace),
             SearchTool(workspace),
-            self._shell,
+            ShellTool(self._commands),
         )
 
     async def close(self) -> None:
         """End the commands that are still running; no process is left afterwards."""
-        await self._shell.close()
+        await self._commands.close()
 
 
 def build_tools(workspace: Workspace, sandbox: Sandbox) -> tuple[Tool, ...]:

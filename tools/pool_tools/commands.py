@@ -1,0 +1,72 @@
+"""How a command line becomes a process: which shell, which environment, in which folder."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pool_tools.api import ToolError
+from pool_tools.environment import clean_environment, find_program
+from pool_tools.process import Ended, run_command
+from pool_tools.sandbox.base import Sandbox
+from pool_tools.workspace import Workspace
+
+_FALLBACK_SHELL = "/bin/sh"
+
+_LONG_COMMAND_CHARS = 30_000
+"""From here on a command may be too long for the system (Linux: 128 KiB an argument)."""
+
+
+class Commands:
+    """Runs commands in the workspace's main folder, in the sandbox, with a clean environment."""
+
+    def __init__(self, workspace: Workspace, sandbox: Sandbox, extra_env: Mapping[str, str] | None = None) -> None:
+        """extra_env are variables that the user wants commands to have."""
+        self.workspace = workspace
+        self.sandbox = sandbox
+        self._extra_env = dict(extra_env or {})
+        self._running: set[asyncio.Task[Any]] = set()
+
+    @property
+    def folder(self) -> Path:
+        """Where commands run."""
+        return self.workspace.root
+
+    def environment(self) -> dict[str, str]:
+        return clean_environment(os.environ, self._extra_env)
+
+    def program(self, name: str) -> str | None:
+        """A program of the user's PATH that lies outside the workspace."""
+        search_path = self.environment().get("PATH", os.defpath)
+        return find_program(name, search_path, self.workspace.roots)
+
+    async def shell(self, command: str, limit: float, on_output: Callable[[bytes], None]) -> Ended:
+        """Run a command line in bash (sh where there is none), as `run_command` does. Raises `ToolError`."""
+        return await self.run((self.program("bash") or _FALLBACK_SHELL, "-c", command), limit, on_output)
+
+    async def run(self, argv: tuple[str, ...], limit: float, on_output: Callable[[bytes], None]) -> Ended:
+        """Run argv as `run_command` does. Raises `ToolError` if it cannot be started."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._running.add(task)
+        try:
+            # A sandbox that is still being probed would block here.
+            await asyncio.to_thread(lambda: self.sandbox.name)
+            return await run_command(argv, self.folder, self.environment(), self.sandbox, limit, on_output)
+        except OSError as error:
+            long = sum(map(len, argv)) > _LONG_COMMAND_CHARS
+            remedy = " Write long text to a file with `write`." if long else ""
+            raise ToolError(f"The command could not be started: {error.strerror or error}.{remedy}") from None
+        finally:
+            self._running.discard(task)
+
+    async def close(self) -> None:
+        """End the commands that are running and wait until their processes are gone."""
+        tasks = self._running - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)

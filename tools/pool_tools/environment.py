@@ -23,7 +23,8 @@ ALLOWED = frozenset(
 agents and buses, proxies and everything of git stay out."""
 
 _SECRET_NAME = re.compile(r"key|token|secret|passw|credential|auth|session|cookie|private", re.IGNORECASE)
-_LOGIN_IN_URL = re.compile(r"://[^/\s:@]*:[^/\s@]+@")
+LOGIN_IN_URL = re.compile(r"://[^/\s:@]*:[^/\s@]+@")
+"""An address with a password in it."""
 
 _NO_EDITOR = (
     "echo 'No editor here: give the text (git commit -m) or keep the proposed one (GIT_EDITOR=true)' >&2; false"
@@ -62,7 +63,7 @@ def clean_environment(environ: Mapping[str, str], extra: Mapping[str, str] | Non
         for name, value in environ.items()
         if (name in ALLOWED or name.startswith("LC_"))
         and not _SECRET_NAME.search(name)
-        and not _LOGIN_IN_URL.search(value)
+        and not LOGIN_IN_URL.search(value)
     }
     return {**kept, **FIXED, **(extra or {})}
 

@@ -19,8 +19,8 @@ _HTTP = b"http://"
 
 # Fields about one connection, which end at a proxy (RFC 9110 section 7.6.1), and those that are for the proxy itself.
 _HOP_BY_HOP = frozenset(
-    (b"connection", b"proxy-connection", b"keep-alive", b"te", b"trailer", b"upgrade", b"http2-settings", b"host")
-    + (b"proxy-authorization", b"proxy-authenticate")
+    b"connection proxy-connection keep-alive te trailer upgrade http2-settings host "
+    b"proxy-authorization proxy-authenticate".split()
 )
 
 

@@ -20,11 +20,14 @@ from pool_tools.network.connection import Ask, Judge, close, relay, serve
 from pool_tools.network.dial import Dialer, Resolve, resolve
 from pool_tools.network.head import HEAD_BYTES
 from pool_tools.network.rules import AllowList, RuleError
-from pool_tools.network.starter import HANDED, PROXY_PORT, SOCKET_NAME
+from pool_tools.network.starter import FOR_GOOD, HANDED, PROXY_PORT, SOCKET_NAME
 from pool_tools.network.traffic import Count, Flow
 
 CONNECTIONS_MOST = 256
 """At once, over all commands; more are closed when they come."""
+
+COMMANDS_MOST = 64
+"""How many can have handed over ports at once."""
 
 FLOWS_KEPT = 1_000
 HANDING_SECONDS = 5.0
@@ -58,7 +61,8 @@ class NetworkProxy:
     """Serves the commands of one sandbox, to which it is shown as folder. Made by `open_proxy`.
 
     Each command hands over listening sockets of its own network namespace (`starter.py`), which are closed when it
-    ends. A command could hand over others, and talk to them as it likes: nothing of what comes is trusted.
+    ends; where commands share a namespace, that is done once. A command could hand over others, and talk to them as it
+    likes: nothing of what comes is trusted.
     """
 
     def __init__(self, folder: Path, allow: AllowList, judge: Judge, dialer: Dialer) -> None:
@@ -116,10 +120,14 @@ class NetworkProxy:
         """Take a command's ports and serve them until it ends."""
         async with contextlib.AsyncExitStack() as stack:
             stack.enter_context(command)
+            if len(self._commands) >= COMMANDS_MOST:
+                _answer(command, b"too many commands are running")
+                return
             try:
                 async with asyncio.timeout(HANDING_SECONDS):
-                    ports = await _handed_over(command, stack)
-                handle = os.pidfd_open(_peer(command))
+                    how_long, ports = await _handed_over(command, stack)
+                # One that serves for good waits for the end of the agent itself.
+                handle = os.pidfd_open(os.getpid() if how_long == FOR_GOOD else _peer(command))
                 stack.callback(os.close, handle)
             except (OSError, TimeoutError) as error:
                 _answer(command, str(error).encode() or b"nothing was handed over")
@@ -194,11 +202,13 @@ class _Tasks:
             task.exception()
 
 
-async def _handed_over(command: socket.socket, stack: contextlib.AsyncExitStack) -> Sequence[socket.socket]:
-    """The listening sockets that a command hands over; the stack closes them. Raises `OSError` if it is anything else."""
+async def _handed_over(
+    command: socket.socket, stack: contextlib.AsyncExitStack
+) -> tuple[bytes, Sequence[socket.socket]]:
+    """What a command says, and the listening sockets it hands over, closed by the stack. Raises `OSError` for others."""
     command.setblocking(False)
     await _readable(command.fileno())
-    _, handles, _, _ = socket.recv_fds(command, _MESSAGE_BYTES, _HANDLES_MOST, socket.MSG_CMSG_CLOEXEC)
+    text, handles, _, _ = socket.recv_fds(command, _MESSAGE_BYTES, _HANDLES_MOST, socket.MSG_CMSG_CLOEXEC)
     for handle in handles:
         stack.callback(_close_quietly, handle)
     ports: list[socket.socket] = []
@@ -209,7 +219,7 @@ async def _handed_over(command: socket.socket, stack: contextlib.AsyncExitStack)
         if not listens or port.family not in (socket.AF_INET, socket.AF_INET6):
             raise OSError("what was handed over does not listen")
         ports.append(port)
-    return ports
+    return text, ports
 
 
 def _close_quietly(handle: int) -> None:

@@ -17,6 +17,9 @@ PROXY_PORT = 28_128
 SOCKET_NAME = "start"
 """The agent's socket, in the folder that the sandbox shows."""
 
+UNTIL_END, FOR_GOOD = b"until its end", b"for good"
+"""How long the agent is to serve the ports: until the process that hands them over ends, or until the session does."""
+
 HANDED = b"ok"
 """The agent's answer when it has taken the ports; anything else is a message of its own."""
 
@@ -44,19 +47,24 @@ try:
     agent.settimeout({HANDING_SECONDS})
     agent.connect(sys.argv[1])
     handles = b"".join(port.fileno().to_bytes(4, sys.byteorder) for port in ports)
-    agent.sendmsg([b"ports"], [(s.SOL_SOCKET, s.SCM_RIGHTS, handles)])
+    how_long = {UNTIL_END!r} if sys.argv[3:] else {FOR_GOOD!r}
+    agent.sendmsg([how_long], [(s.SOL_SOCKET, s.SCM_RIGHTS, handles)])
     answer = agent.recv(1000)
 except OSError as error:
     answer = str(error).encode()
 if answer != {HANDED!r}:
     sys.stderr.write("The sandbox's network could not be set up: %s\\n" % answer.decode(errors="replace"))
     os._exit({FAILED_STATUS})
-os.execvp(sys.argv[3], sys.argv[3:])
+if sys.argv[3:]:
+    os.execvp(sys.argv[3], sys.argv[3:])
 """
 
 
-def start_command(socket_path: str, loopback_ports: Sequence[int], argv: Sequence[str]) -> tuple[str, ...]:
-    """The command that hands the ports over, then becomes argv. socket_path is the agent's, as the sandbox sees it."""
+def start_command(socket_path: str, loopback_ports: Sequence[int], argv: Sequence[str] = ()) -> tuple[str, ...]:
+    """The command that hands the ports over, then becomes argv. socket_path is the agent's, as the sandbox sees it.
+
+    Without argv it is for a network namespace that commands share: the ports are served as long as the proxy is open.
+    """
     ports = ",".join(map(str, (PROXY_PORT, *loopback_ports)))
     return (os.path.realpath(sys.executable), "-I", "-S", "-c", _SOURCE, socket_path, ports, *argv)
 

@@ -1,0 +1,51 @@
+"""What a user asks for with `--net`, worked out for a policy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pool_tools.network.presets import PRESETS, PresetError, certificates, presets_for, provide
+from pool_tools.network.rules import AllowList, RuleError, allow_list
+
+OFF, ON = "off", "on"
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """on, or only to what allow lists, or off. env and folders are for the commands: see `Policy.folders`."""
+
+    on: bool = False
+    allow: AllowList | None = None
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    folders: tuple[Path, ...] = ()
+
+
+def network_for(text: str, environ: Mapping[str, str], roots: Sequence[Path], caches: Path) -> Network:
+    """Work out `off`, `on`, or a list of hosts, ports and presets with commas between.
+
+    Asks tools where the registries of a preset are; call it in a thread. Raises `RuleError` and `PresetError`. caches:
+    where those of presets are kept.
+    """
+    parts = [part for part in (piece.strip() for piece in text.split(",")) if part]
+    if parts == [ON]:
+        return Network(on=True, env=certificates(environ))
+    if parts in ([], [OFF]):
+        return Network()
+    if ON in parts or OFF in parts:
+        raise RuleError(f"{text!r} mixes {ON} or {OFF} with hosts; give one or the other")
+    names = [part for part in dict.fromkeys(parts) if part in PRESETS]
+    allow = allow_list(part for part in parts if part not in PRESETS)
+    try:
+        provision = provide(names, environ, roots, caches)
+    except OSError as error:
+        raise PresetError(f"the caches in {caches} cannot be made: {error.strerror or error}") from None
+    return Network(False, allow.merged(provision.allow), provision.env, provision.folders)
+
+
+def advice(workspace: Path) -> str:
+    """What a user can do where a command missed the network, for the words of a denial."""
+    names = presets_for(workspace)
+    wanted = f"--net {','.join(names)} to install packages, " if names else ""
+    return f"The user can allow it: {wanted}--net HOST for one host"

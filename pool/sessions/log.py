@@ -1,0 +1,157 @@
+"""The session log: one file of JSON lines per session, each record whole or absent whatever happens.
+
+The first line describes the session, every other is a durable event as `pool.events.to_dict` gives it, so the log holds
+the exact bytes of every message. Records are appended with one write each and forced to disk before what depends on
+them goes on: a message before the next request, a call before its effects, a result after them. A torn last line (kill,
+power loss, full disk) is cut off when the log is opened again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, cast
+
+from pool.events import SCHEMA_VERSION, Event, to_dict
+
+SYNCED = frozenset({"message.added", "head.set", "history.compacted", "call.started", "call.finished", "run.finished"})
+"""Kinds of events after which the file is forced to disk; others go with the next of these."""
+
+_MODE = 0o600
+_FOLDER_MODE = 0o700
+
+
+class SessionBusy(Exception):
+    """The session is open in another process. The message says which session."""
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The first line of a log. created is Unix time in seconds; workspace an absolute path."""
+
+    id: str
+    workspace: str
+    created: float
+    pool: str
+    v: int = SCHEMA_VERSION
+
+
+class SessionLog:
+    """Appends to one session's file and holds its lock. A lock ends with the process that held it.
+
+    say takes a line for people, once when records can no longer be saved and once when they can again: the run goes on
+    meanwhile, and what was not saved is kept in memory and tried again with each record.
+    """
+
+    def __init__(self, path: Path, say: Callable[[str], object]) -> None:
+        self.path = path
+        self._say = say
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, _MODE)
+        self._size = 0
+        self._waiting: list[bytes] = []
+        self._failed = False
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(self._file)
+            raise SessionBusy(f"session {path.stem} is open in another pool") from None
+
+    @classmethod
+    def create(cls, folder: Path, header: Header, say: Callable[[str], object]) -> SessionLog:
+        """A new log below folder. Raises OSError if the folder cannot be made or written."""
+        folder.mkdir(parents=True, exist_ok=True, mode=_FOLDER_MODE)
+        log = cls(folder / f"{header.id}.jsonl", say)
+        row = {"type": "session", "v": header.v, "id": header.id, "workspace": header.workspace}
+        log.write({**row, "created": header.created, "pool": header.pool}, sync=True)
+        return log
+
+    @classmethod
+    def reopen(cls, path: Path, say: Callable[[str], object]) -> tuple[SessionLog, list[dict[str, Any]], int]:
+        """An existing log, its rows, and how many bytes of damage at its end were cut off. Raises `SessionBusy`."""
+        log = cls(path, say)
+        data = path.read_bytes()
+        rows, good = read_rows(data)
+        if good < len(data):
+            os.ftruncate(log._file, good)
+        log._size = good
+        return log, rows, len(data) - good
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def saving(self) -> bool:
+        """Whether everything so far is on disk."""
+        return not self._waiting
+
+    def append(self, event: Event) -> None:
+        """Keep an event; on disk when this returns, if its kind is one of `SYNCED` and the disk takes it."""
+        self.write(to_dict(event), sync=event.body.type in SYNCED)
+
+    def write(self, row: dict[str, Any], *, sync: bool) -> None:
+        """Append one row."""
+        self._waiting.append(
+            json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
+        )
+        try:
+            while self._waiting:
+                self._write_whole(self._waiting[0])
+                self._waiting.pop(0)
+            if sync:
+                os.fdatasync(self._file)
+        except OSError as error:
+            self._note_failure(error)
+            return
+        if self._failed:
+            self._failed = False
+            self._say("the session is being saved again")
+
+    def close(self) -> None:
+        """Release the lock."""
+        with contextlib.suppress(OSError):
+            os.fdatasync(self._file)
+        os.close(self._file)
+
+    def _write_whole(self, data: bytes) -> None:
+        """All of data or nothing: a partial write (full disk) is taken back."""
+        done = 0
+        try:
+            while done < len(data):
+                done += os.write(self._file, data[done:])
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._file, self._size)
+            raise
+        self._size += len(data)
+
+    def _note_failure(self, error: OSError) -> None:
+        if not self._failed:
+            self._failed = True
+            self._say(f"nothing is being saved: {error.strerror} ({self.path}); the run goes on")
+
+
+def read_rows(data: bytes) -> tuple[list[dict[str, Any]], int]:
+    """The rows of a log, and how many bytes of it are sound; a torn or damaged line in the middle is skipped."""
+    rows: list[dict[str, Any]] = []
+    good = at = 0
+    for line in data.split(b"\n")[:-1]:
+        at += len(line) + 1
+        try:
+            value: Any = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(value, dict):
+            rows.append(cast(dict[str, Any], value))
+            good = at
+    return rows, good

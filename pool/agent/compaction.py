@@ -1,8 +1,9 @@
-"""Compaction: a history that no longer fits becomes a short account of the work, and the last turn as it was.
+"""Making room in a history that no longer fits: old results are left out, or all becomes a short account of the work.
 
-The account is written by the model under `tool_choice: none`, at most `SUMMARY_TOKENS` long; if even that request does
-not fit, old results are cut further, and in the end Pool writes the account itself from its books. It is an announced
-break of the prompt's prefix, with its price.
+Pruning (`pool.agent.pruning`) comes first where it frees enough. The account is written by the model under
+`tool_choice: none`, at most `SUMMARY_TOKENS` long; if even that request does not fit, old results are cut further, and
+in the end Pool writes the account itself from its books. The last turns stay as they were. Either is an announced break
+of the prompt's prefix, with its price.
 """
 
 from __future__ import annotations
@@ -14,18 +15,20 @@ from typing import Any
 
 from pool.agent.history import History
 from pool.agent.hub import EventHub
+from pool.agent.pruning import first_difference, pruned
 from pool.agent.state import RunState
-from pool.agent.streaming import ReplyStream
-from pool.events import Compacted
+from pool.agent.streaming import LastWord, ReplyStream
+from pool.events import Compacted, Notice
 from pool.messages import Encoded, Message, Role, user
 from pool.wire.errors import ProblemKind, ServerProblem
+from pool.wire.tokens import raw_tokens
 
 AT_SHARE = 0.8
-"""Share of the window at which the history is compacted before the next turn."""
+"""Share of the window at which room is made before the next turn."""
 
 SUMMARY_TOKENS = 1500
 KEPT_SHARE = 0.25
-"""The last turn is kept as it was if it takes at most this share of the history that is replaced."""
+"""The last turns are kept as they were, as many as take at most this share of the history that is replaced."""
 
 SHRINK_STEPS = (2000, 200)
 """Characters to which results are cut for the summary's request, step by step, while it does not fit."""
@@ -33,12 +36,19 @@ SHRINK_STEPS = (2000, 200)
 HELPS_SHARE = 0.8
 """A compaction that leaves more than this share of the prompt did not help."""
 
+PRUNING_FREES = 0.25
+"""Pruning is done if it frees at least this share of the prompt."""
+
+PRICE_SECONDS = 10.0
+"""If the server will take longer to read the new prompt, people are told before."""
+
 _ASK = (
     "[Pool] The context is nearly full. Write an account of the work so far, from which you can go on without the "
     "conversation: the task in the user's words, what you found out, what you decided and why, files changed and how, "
     "commands and tests run with their results, and what is still open. At most 600 words. Plain text, no tool calls."
 )
 _INTRODUCTION = "[Pool] The conversation so far was replaced by this account. Read files again before edits."
+_LATEST = "[Pool] The user's latest request:"
 
 
 class Compactor:
@@ -54,29 +64,58 @@ class Compactor:
         window = self._replies.window
         return bool(window) and self._replies.estimate(history.data).upper > window * AT_SHARE
 
-    async def compact(self, history: History, run: RunState, *, cut_first: bool) -> bool:
-        """Replace the history; whether it became clearly smaller. cut_first: as it is, it is known not to fit."""
+    def prune(self, history: History) -> bool:
+        """Leave old bulky results out, if that frees enough; whether it was done. No request is made."""
+        before = self._replies.estimate(history.data)
+        messages = pruned(history.messages, history.encode)
+        after = self._replies.estimate([m.data for m in messages])
+        limit = self._replies.window * AT_SHARE
+        freed = before.tokens - after.tokens
+        if freed < before.tokens * PRUNING_FREES or (limit and after.upper > limit):
+            return False
+        first = first_difference(history.messages, messages)
+        left = sum(a is not b for a, b in zip(history.messages, messages, strict=True))
+        read_again = round(sum(raw_tokens(m.data) for m in messages[first:]))
+        what = f"{left} old results were left out, {before.tokens:,} tokens of history became about {after.tokens:,}"
+        self._replace(history, messages[1:], (before.tokens, after.tokens), what, read_again, "pruning")
+        return True
+
+    async def compact(self, history: History, run: RunState, *, cut_first: bool, guidance: str = "") -> bool:
+        """Replace the history; whether it became clearly smaller. cut_first: as it is, it is known not to fit.
+
+        guidance is what the user wants kept. Raises `ServerProblem`, but not for a history that does not fit.
+        """
         before = self._replies.estimate(history.data).tokens
-        account = await self._account(history, cut_first=cut_first) or _from_books(history, run)
-        task = next(m.message.content for m in history.messages if m.message.role is Role.USER)
-        text = f"{task}\n\n{_INTRODUCTION}\n\n{account.strip()}"
-        last = _last_turn(history.messages)
-        if sum(len(m.data) for m in last) > history.size * KEPT_SHARE:
-            last = []
-        history.replace([user(text)], last)
-        self._clear_ledger()
-        after = self._replies.estimate(history.data).tokens
-        self._hub.emit(Compacted(before, after, f"{before:,} tokens of history became about {after:,}"))
+        account = await self._account(history, guidance, cut_first=cut_first) or _from_books(history, run)
+        opening = user(f"{_task(history, run)}\n\n{_INTRODUCTION}\n\n{_within(account.strip(), SUMMARY_TOKENS)}")
+        kept = [history.encode(opening), *_last_turns(history.messages, history.size * KEPT_SHARE)]
+        after = self._replies.estimate([history.messages[0].data, *(m.data for m in kept)]).tokens
+        what = f"{before:,} tokens of history became about {after:,}"
+        self._replace(history, kept, (before, after), what, after, "compaction")
         return after < before * HELPS_SHARE
 
-    async def _account(self, history: History, *, cut_first: bool) -> str:
+    def _replace(
+        self, history: History, messages: Sequence[Encoded], sizes: tuple[int, int], what: str, read: int, why: str
+    ) -> None:
+        seconds = self._replies.seconds_to_read(read)
+        price = f"about {read:,} tokens have to be read again" + (f", some {seconds:.0f} s" if seconds >= 1 else "")
+        if seconds > PRICE_SECONDS:
+            self._hub.emit(Notice("info", f"{why}: {price}"))
+        self._hub.emit(Compacted(*sizes, f"{what}; {price}"))
+        self._replies.announce_break(why)
+        history.replace([], messages)
+        self._clear_ledger()
+
+    async def _account(self, history: History, guidance: str, *, cut_first: bool) -> str:
         """The model's account, "" if it could not be had."""
+        ask = f"{_ASK}\nThe user wants this kept above all: {guidance}" if guidance.strip() else _ASK
         limits = SHRINK_STEPS if cut_first else (0, *SHRINK_STEPS)
         for limit in limits:
             messages = [_cut(m, limit, history.encode) for m in history.messages]
-            messages.append(history.encode(user(_ASK)).data)
+            messages.append(history.encode(user(ask)).data)
             try:
-                reading = await self._replies.last_word(messages, SUMMARY_TOKENS, show=False, beside="compaction")
+                asked = LastWord(SUMMARY_TOKENS, show=False, beside="compaction")
+                reading = await self._replies.last_word(history, messages, asked)
             except ServerProblem as problem:
                 if problem.kind is not ProblemKind.OVERFLOW:
                     raise
@@ -95,15 +134,31 @@ def _cut(encoded: Encoded, limit: int, encode: Callable[[Message], Encoded]) -> 
     return encode(replace(message, content=text)).data
 
 
-def _last_turn(messages: Sequence[Encoded]) -> list[Encoded]:
-    """The last assistant message with the results of its calls, if the history ends with one."""
-    for i in range(len(messages) - 1, 0, -1):
-        role = messages[i].message.role
-        if role is Role.ASSISTANT:
-            return list(messages[i:])
-        if role is Role.USER:
-            return []
-    return []
+def _task(history: History, run: RunState) -> str:
+    """The user's words: the session's first message, without an earlier account, and the run's prompt."""
+    first = next((m.message.content for m in history.messages if m.message.role is Role.USER), "")
+    first = first.partition(f"\n\n{_INTRODUCTION}")[0].partition(f"\n\n{_LATEST}")[0]
+    return first if not run.prompt or run.prompt in first else f"{first}\n\n{_LATEST} {run.prompt}"
+
+
+def _within(text: str, tokens: int) -> str:
+    """A text cut at a line so that it takes about so many tokens at most; the server need not keep to the limit."""
+    while raw_tokens(text.encode()) > tokens:
+        shorter = text.rpartition("\n")[0]
+        text = shorter if len(shorter) > len(text) // 2 else text[: len(text) * 3 // 4]
+    return text
+
+
+def _last_turns(messages: Sequence[Encoded], most_bytes: float) -> list[Encoded]:
+    """The last messages as they are, from an assistant message on, as many as fit."""
+    start, size = len(messages), 0
+    for i in range(len(messages) - 1, 1, -1):
+        size += len(messages[i].data)
+        if size > most_bytes:
+            break
+        if messages[i].message.role is Role.ASSISTANT:
+            start = i
+    return list(messages[start:])
 
 
 def _from_books(history: History, run: RunState) -> str:

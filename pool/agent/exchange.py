@@ -44,6 +44,9 @@ WINDOW_MARGIN_TOKENS = 256
 LEAST_ANSWER_TOKENS = 512
 """Below this much room for a reply a request is not worth sending."""
 
+LEAST_RATE_TOKENS = 1024
+"""A prompt of which less is read says little about the speed of reading."""
+
 
 @dataclass(slots=True)
 class _Clock:
@@ -71,7 +74,11 @@ class Ask:
 
 
 class Exchange:
-    """Sends requests of one conversation. `usage` is that of the last reply."""
+    """Sends requests of one conversation.
+
+    `usage` is that of the last reply; `prefill_rate` how many tokens of prompt a second the server reads, 0 if unknown;
+    `count_asked` says that the last request asked for a running count of tokens.
+    """
 
     def __init__(
         self,
@@ -88,8 +95,11 @@ class Exchange:
         self._expect = expect
         self._meter = meter
         self._hub = hub
-        self._prefix = PrefixWatch()
+        self.prefix = PrefixWatch()
+        self.prefill_rate = 0.0
+        self.count_asked = False
         self._plain_builder: RequestBuilder | None = None
+        self._thinking_off = False
         self._learned_window = 0
         self._small_window_said = False
 
@@ -118,11 +128,11 @@ class Exchange:
         """at_least is a lower bound of the prompt's tokens that the server named."""
         estimate = self.estimate(ask.messages)
         max_tokens = self._fitted(ask.max_tokens, max(estimate.upper if not at_least else estimate.tokens, at_least))
+        self.count_asked = self.link.dialect.continuous_usage
         extra = {**self.link.extra, **ask.extra}
         builder = self._without_thinking() if ask.thinking_off else self.builder
         body = builder.build(ask.messages, max_tokens=max_tokens, tool_choice=ask.tool_choice, extra=extra)
-        announced = ask.beside or ("thinking is off for one reply" if ask.thinking_off else "")
-        report = self._prefix.request(ask.messages, announced)
+        report = self.prefix.request(ask.messages, builder.head_json, ask.beside or self._switched(ask.thinking_off))
         self._warn_of_small_window()
         self._hub.emit(TurnStarted(estimate.tokens, max_tokens))
         self._hub.emit(Waiting("prefill", f"about {estimate.tokens:,} tokens"))
@@ -139,6 +149,13 @@ class Exchange:
         if not self.window:
             return wanted
         return max(1, min(wanted, self.window - prompt - WINDOW_MARGIN_TOKENS))
+
+    def _switched(self, off: bool) -> str:
+        """Why thinking differs from the request before, "" if it does not."""
+        was_off, self._thinking_off = self._thinking_off, off
+        if off == was_off:
+            return ""
+        return "thinking is off for one reply" if off else "thinking is on again"
 
     def _without_thinking(self) -> RequestBuilder:
         if self._plain_builder is None:
@@ -202,9 +219,17 @@ class Exchange:
             self._meter.learn(body, usage.prompt)
         self.usage = usage
         first = (clock.first or now) - clock.sent
+        self._learn_rate(usage, first, report)
         self._hub.emit(UsageReported(usage, first, now - clock.sent, report.kept, report.broken))
-        if lost := self._prefix.usage(usage, report):
+        if lost := self.prefix.usage(usage, report):
             self._hub.emit(Notice("info", lost))
+
+    def _learn_rate(self, usage: Usage, seconds: float, report: PrefixReport) -> None:
+        """Learn how fast the server reads from a prompt of which it is known how much was not cached."""
+        cold = self.prefix.requests == 1 or bool(report.broken and not report.kept)
+        read = usage.prompt - usage.cached if usage.cached or cold else 0
+        if read >= LEAST_RATE_TOKENS and seconds > 0:
+            self.prefill_rate = read / seconds
 
     def _cache_left_out(self, body: bytes, read: int) -> bool:
         """Whether a count is low because it leaves out what was cached (Ollama 0.30.0), not because of a cut.

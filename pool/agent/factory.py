@@ -13,7 +13,7 @@ from pool.agent.compaction import Compactor
 from pool.agent.exchange import Exchange
 from pool.agent.guards import Guard
 from pool.agent.guards.budgets import budget_guards
-from pool.agent.guards.calls import LoopGuard, ProgressGuard
+from pool.agent.guards.calls import LoopGuard, PingPongGuard, ProgressGuard
 from pool.agent.guards.claims import ClaimsGuard
 from pool.agent.guards.replies import ReplyGuard
 from pool.agent.guards.thinking import ThinkingGuard
@@ -101,14 +101,20 @@ def _assemble(
         think_tags=(*DEFAULT_THINK_TAGS, *settings.think_tags),
     )
     exchange = Exchange(link=link, builder=RequestBuilder(head, shape), expect=expect, meter=TokenMeter(), hub=hub)
-    replies = ReplyStream(exchange, hub, settings.budgets, tuple(expect.tools))
+    replies = ReplyStream(exchange, hub, settings.budgets, settings.guards, tuple(expect.tools))
     workspace = str(settings.workspace)
 
     def guards() -> Sequence[Guard]:
-        budgets = settings.budgets
-        progress = ProgressGuard(budgets.idle_turns_note, budgets.idle_turns_stop)
-        thinking = ThinkingGuard(budgets.reasoning_run)
-        return [*budget_guards(budgets), thinking, ReplyGuard(), ClaimsGuard(), LoopGuard(), progress]
+        budgets, limits = settings.budgets, settings.guards
+        return [
+            *budget_guards(budgets, limits.told_share),
+            ThinkingGuard(budgets.reasoning_run, limits),
+            ReplyGuard(limits.announcements),
+            ClaimsGuard(),
+            LoopGuard(limits),
+            PingPongGuard(limits.returns_note, limits.returns_stop),
+            ProgressGuard(budgets.idle_turns_note, budgets.idle_turns_stop, limits.reads_after_plan),
+        ]
 
     agent = Agent(
         hub=hub,
@@ -118,6 +124,7 @@ def _assemble(
         compactor=Compactor(replies, hub, clear_ledger),
         guards=guards,
         budgets=settings.budgets,
+        auto_compact=settings.auto_compact,
         labels=Labels(workspace, link.model, link.display, approvals.mode.value, found.tier),
     )
     return Session(agent, hub, approvals, found.reason or found.sandbox.describe())

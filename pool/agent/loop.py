@@ -15,11 +15,12 @@ from typing import Any
 
 from pool.agent.calls import CallRunner, Outcome, PreparedCall
 from pool.agent.compaction import Compactor
+from pool.agent.filestates import FileStates
 from pool.agent.guards import Guard
 from pool.agent.history import INTERRUPTED, History
 from pool.agent.hub import EventHub
 from pool.agent.state import Nudge, RunState, Steer, Stop, Verdict
-from pool.agent.streaming import ReplyStream
+from pool.agent.streaming import LastWord, ReplyStream
 from pool.config.settings import Budgets
 from pool.events import (
     STOP_TABLE,
@@ -90,7 +91,9 @@ class Agent:
         guards: Callable[[], Sequence[Guard]],
         budgets: Budgets,
         labels: Labels,
+        auto_compact: bool = True,
     ) -> None:
+        """auto_compact: make room unasked; without it a run ends where its history no longer fits."""
         self.hub = hub
         self.history = history
         self._replies = replies
@@ -98,6 +101,7 @@ class Agent:
         self._make_guards = guards
         self._budgets = budgets
         self._labels = labels
+        self._auto_compact = auto_compact
         self._compactor = compactor
         self._useless = 0
         self._steer = Steer()
@@ -115,7 +119,7 @@ class Agent:
     async def run(self, prompt: str, run_id: str) -> RunFinished:
         """Work a prompt to its end. Never raises for what a server, a model or a tool does."""
         self.hub.run, self.hub.turn = run_id, 0
-        self._state = state = RunState(prompt)
+        self._state = state = RunState(prompt, files=FileStates(self._labels.workspace))
         self._guards = self._make_guards()
         self._useless = 0
         self._stop_asked = None
@@ -136,6 +140,10 @@ class Agent:
                 timer.cancel()
         self.history.close_calls(INTERRUPTED)
         return self._finish(stop)
+
+    async def compact(self, guidance: str = "") -> bool:
+        """Compact the history between two runs; whether it became clearly smaller. Raises `ServerProblem`."""
+        return await self._compactor.compact(self.history, self._state, cut_first=False, guidance=guidance)
 
     async def _outcome(self, task: asyncio.Task[Stop]) -> Stop:
         try:
@@ -180,7 +188,9 @@ class Agent:
         )
         try:
             async with asyncio.timeout(CLOSING_SECONDS):
-                reading = await self._replies.last_word(self.history.data, CLOSING_TOKENS, show=True)
+                reading = await self._replies.last_word(
+                    self.history, self.history.data, LastWord(CLOSING_TOKENS, show=True)
+                )
         except (ServerProblem, TimeoutError):
             return
         self._state.usage += self._replies.usage
@@ -194,7 +204,7 @@ class Agent:
         while True:
             if (verdict := self._ask(lambda g: g.before_turn(state))) and isinstance(verdict, Stop):
                 return verdict
-            if self._compactor.due(self.history):
+            if self._auto_compact and self._compactor.due(self.history):
                 await self._make_room(cut_first=False)
             state.turns += 1
             self.hub.turn = state.turns
@@ -222,8 +232,12 @@ class Agent:
             return reading
 
     async def _make_room(self, *, cut_first: bool) -> None:
-        """Compact the history. Raises `OutOfRoom` after `USELESS_COMPACTIONS` that did not help."""
+        """Prune or compact the history. Raises `OutOfRoom` after `USELESS_COMPACTIONS` that did not help."""
         tokens, window = self._replies.estimate(self.history.data).tokens, self._replies.window
+        if not self._auto_compact:
+            raise OutOfRoom(f"about {tokens:,} tokens do not fit the window of {window:,}; compacting is switched off")
+        if self._compactor.prune(self.history):
+            return
         if self._useless >= USELESS_COMPACTIONS:
             raise OutOfRoom(f"about {tokens:,} tokens do not fit the window of {window:,}, and compacting did not help")
         helped = await self._compactor.compact(self.history, self._state, cut_first=cut_first)
@@ -300,8 +314,10 @@ class Agent:
         command = outcome.args.get("command")
         if isinstance(command, str) and outcome.status in ("ok", "failed"):
             state.ledger.command(command, outcome.text, outcome.data.get("exit_status"))
+        state.ledger.saw(outcome.text)
         if outcome.changes:
-            state.ledger.edited(len(outcome.changes))
+            state.ledger.edited(change.path for change in outcome.changes)
+        state.came_back = tuple(c.path for c in outcome.changes if state.files.came_back(c.path))
         for change in outcome.changes:
             self._state.changed(change)
         target = (outcome.name, str(outcome.args.get("path") or outcome.args.get("command") or ""))

@@ -27,32 +27,48 @@ class PrefixReport:
 
 
 class PrefixWatch:
-    """Follows the requests of one conversation."""
+    """Follows the requests of one conversation. breaks counts all, unannounced those that nobody announced."""
 
     def __init__(self) -> None:
         self._before: Sequence[bytes] = ()
+        self._head = ""
+        self._announced = ""
         self._prompt = 0
         self._cache_told = False
         self.requests = 0
         self.breaks = 0
+        self.unannounced = 0
 
-    def request(self, messages: Sequence[bytes], announced: str = "") -> PrefixReport:
+    def announce(self, why: str) -> None:
+        """The history is about to be changed on purpose; why is given as the cause of the next break."""
+        self._announced = why
+
+    def request(self, messages: Sequence[bytes], head: str, announced: str = "") -> PrefixReport:
         """A request is about to be sent. announced says why its prefix differs on purpose, "" if it should not.
 
-        The last message of the earlier request may have been replaced or left out: a user message that was joined, a
-        question that was asked beside the history.
+        head is all of it but the messages. The last message of the earlier request may have been replaced or left out:
+        a user message that was joined, a question that was asked beside the history.
         """
         before, self._before = self._before, messages
+        old_head, self._head = self._head, head
         self.requests += 1
         kept = 0
         for old, new in zip(before, messages, strict=False):
             if old is not new and old != new:
                 break
             kept += 1
+        why = announced or self._announced
+        if old_head not in ("", head):
+            return self._broken(0, why or "the request's head was changed", announced=bool(why))
         if kept >= len(before) - 1:
             return PrefixReport(kept)
+        return self._broken(kept, why or f"message {kept + 1} of {len(before)} was changed", announced=bool(why))
+
+    def _broken(self, kept: int, why: str, *, announced: bool) -> PrefixReport:
+        self._announced = ""
         self.breaks += 1
-        return PrefixReport(kept, announced or f"message {kept + 1} of {len(before)} was changed")
+        self.unannounced += not announced
+        return PrefixReport(kept, why)
 
     def usage(self, usage: Usage, report: PrefixReport) -> str:
         """What the server's count says about its cache: "" or a line for people."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
+from pool.agent.filestates import FileStates
 from pool.agent.ledger import TestLedger
 from pool.events import ChangedFile, StopReason, Usage
 
@@ -22,7 +23,8 @@ class RunState:
     """Counters of one run.
 
     started is on the monotonic clock, paused the seconds spent waiting for approvals. unverified says why the final
-    answer's claim that tests pass is not backed, "" if it is or none was made.
+    answer's claim that tests pass is not backed, "" if it is or none was made. came_back are the files that the last
+    call brought back to contents which they had before.
     """
 
     prompt: str
@@ -34,6 +36,8 @@ class RunState:
     changes: dict[str, ChangedFile] = field(default_factory=dict[str, ChangedFile])
     denied: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     denied_in_row: int = 0
+    files: FileStates = field(default_factory=FileStates)
+    came_back: tuple[str, ...] = ()
     ledger: TestLedger = field(default_factory=TestLedger)
     unverified: str = ""
     reasoning_tokens: int = 0

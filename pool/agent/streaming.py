@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pool.agent.exchange import Ask, Exchange
@@ -17,6 +17,7 @@ from pool.agent.guards.thinking import (
 from pool.agent.history import History, field_of
 from pool.agent.hub import EventHub
 from pool.agent.state import Steer
+from pool.config.guards import GuardSettings
 from pool.config.settings import Budgets
 from pool.events import GuardFired, Usage
 from pool.messages import Message, Role
@@ -24,13 +25,25 @@ from pool.wire.reading import Ending, Reading
 from pool.wire.tokens import Estimate
 
 
+@dataclass(frozen=True, slots=True)
+class LastWord:
+    """A reply without tool calls: at most so many tokens besides its thought; show, beside as in `Ask`."""
+
+    max_tokens: int
+    show: bool
+    beside: str = ""
+
+
 class ReplyStream:
     """Asks for replies over one history."""
 
-    def __init__(self, exchange: Exchange, hub: EventHub, budgets: Budgets, tools: Sequence[str]) -> None:
+    def __init__(
+        self, exchange: Exchange, hub: EventHub, budgets: Budgets, guards: GuardSettings, tools: Sequence[str]
+    ) -> None:
         self._exchange = exchange
         self._hub = hub
         self._budgets = budgets
+        self._guards = guards
         self._tools = tools
 
     @property
@@ -61,7 +74,7 @@ class ReplyStream:
         """One reply, read; a thought that runs away is closed and the turn goes on. Raises `ServerProblem`."""
         budgets = self._budgets
         limit = budgets.reasoning_first_turn if first_turn else budgets.reasoning_turn
-        watch = ThoughtWatch(min(budgets.reasoning_soft, limit), limit, self._note)
+        watch = self._watch(min(budgets.reasoning_soft, limit), limit)
         ask = Ask(
             history.data,
             limit + budgets.answer_tokens,
@@ -77,31 +90,68 @@ class ReplyStream:
             self._hub.emit(GuardFired("thinking", "cut", "the server stopped a thought that repeated itself"))
         if reading.ending is not Ending.STOPPED:
             return reading
-        return await self._close_thought(history, reading, watch)
+        return await self._close_thought(ask, reading, watch, history)
 
-    async def last_word(self, messages: Sequence[bytes], max_tokens: int, *, show: bool, beside: str = "") -> Reading:
-        """A reply without tool calls; the tools stay in the request, since dropping them costs the cache."""
-        wanted = max_tokens + self._budgets.reasoning_turn
-        return await self._exchange.ask(Ask(messages, wanted, tool_choice="none", show=show, beside=beside))
+    async def last_word(self, history: History, messages: Sequence[bytes], asked: LastWord) -> Reading:
+        """A reply without tool calls; the tools stay in the request, since dropping them costs the cache.
+
+        messages are history's, or made of them. A thought that runs away is closed here too. Raises `ServerProblem`.
+        """
+        limit = self._budgets.reasoning_turn
+        watch = self._watch(0, limit)
+        ask = Ask(
+            messages,
+            limit + asked.max_tokens,
+            tool_choice="none",
+            show=asked.show,
+            watch=watch,
+            beside=asked.beside,
+        )
+        reading = await self._exchange.ask(ask)
+        if reading.ending is not Ending.STOPPED:
+            return reading
+        return await self._close_thought(ask, reading, watch, history, asked.max_tokens)
+
+    def announce_break(self, why: str) -> None:
+        """The history is about to be replaced on purpose: the next request's prefix differs, and why."""
+        self._exchange.prefix.announce(why)
+
+    def seconds_to_read(self, tokens: int) -> float:
+        """How long the server would take to read so many tokens that it has not cached; 0 if unknown."""
+        rate = self._exchange.prefill_rate
+        return tokens / rate if rate else 0.0
+
+    def _watch(self, soft: int, hard: int) -> ThoughtWatch:
+        return ThoughtWatch(soft, hard, self._note, self._guards)
 
     def _note(self, text: str) -> None:
         self._hub.emit(GuardFired("thinking", "note", text))
 
-    async def _close_thought(self, history: History, stopped: Reading, watch: ThoughtWatch) -> Reading:
+    async def _close_thought(
+        self, ask: Ask, stopped: Reading, watch: ThoughtWatch, history: History, max_tokens: int = 0
+    ) -> Reading:
         """End a thought by hand and go on with the turn, where the server can; nearly all stays cached.
 
-        A server counts as able if its dialect says so and it has sent the running token count that was asked for: a
-        gateway that drops such fields would drop those of a continuation too, and answer a request cut in half.
+        A server counts as able if its dialect says so and it has sent the running token count, where that was asked
+        for: a gateway that drops such fields would drop those of a continuation too, and answer a request cut in half.
         """
-        fragment = self._exchange.link.dialect.continue_message
-        if not fragment or not watch.counted or stopped.content.strip() or not stopped.reasoning.strip():
+        link = self._exchange.link
+        able = watch.counted or not self._exchange.count_asked
+        fragment = link.dialect.continue_message
+        if not fragment or not able or stopped.content.strip() or not stopped.reasoning.strip():
             return stopped
         thought = closed_thought(stopped.reasoning, keep=watch.keep)
         message = Message(Role.ASSISTANT, "", thought, field_of(stopped.reasoning_field))
-        messages = [*history.data, history.encode(message).data]
         before = self.usage
-        again = ThoughtWatch(0, self._budgets.reasoning_turn, self._note)
-        reading = await self._exchange.ask(Ask(messages, self._budgets.answer_tokens, extra=fragment, watch=again))
+        going_on = replace(
+            ask,
+            messages=[*ask.messages, history.encode(message).data],
+            max_tokens=max_tokens or self._budgets.answer_tokens,
+            extra={**ask.extra, **fragment},
+            watch=self._watch(0, self._budgets.reasoning_turn),
+            thinking_off=False,
+        )
+        reading = await self._exchange.ask(going_on)
         self._exchange.usage = before + self.usage
         reasoning = "\n".join(t for t in (thought, reading.reasoning) if t.strip())
         repairs = (*stopped.repairs, *reading.repairs, CLOSED_BY_HAND)

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 
+from pool.config.guards import GuardSettings
+
 USUAL_PORTS = (8000, 30000, 8080, 11434, 1234)
 """Where local servers listen by default: vLLM, SGLang, llama.cpp, Ollama, LM Studio."""
 
@@ -62,7 +64,7 @@ class Settings:
     """Everything that a run needs to know. base_url "" means: look on the usual ports. window 0: ask the server.
 
     wait_server_seconds is how long a server that has answered before may be away; first_contact_seconds how long one
-    that never answered is waited for.
+    that never answered is waited for. auto_compact: a history that no longer fits is compacted without being asked.
     """
 
     workspace: Path
@@ -75,6 +77,8 @@ class Settings:
     mode: Mode | None = None
     sandbox: SandboxChoice = SandboxChoice.AUTO
     budgets: Budgets = Budgets()
+    guards: GuardSettings = field(default_factory=GuardSettings)
+    auto_compact: bool = True
     think_tags: tuple[str, ...] = ()
     wait_server_seconds: float = 60.0
     first_contact_seconds: float = 10.0

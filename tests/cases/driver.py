@@ -206,8 +206,14 @@ def objection(body: Json, before: Json | None) -> str:
         return "the thinking switch is no boolean"
     if not body.get("tools") or body.get("max_tokens", 0) < 1:
         return "tools and max_tokens are always sent"
-    messages = cast("list[Json]", body["messages"])
+    messages = settled(body)
     return _roles(messages) or _calls(messages) or (_growth(body, before) if before else "")
+
+
+def settled(body: Json) -> list[Json]:
+    """The messages, without one that the reply is to go on with (vLLM's `continue_final_message`)."""
+    messages = cast("list[Json]", body["messages"])
+    return messages[:-1] if body.get("continue_final_message") and messages[-1]["role"] == "assistant" else messages
 
 
 def _roles(messages: list[Json]) -> str:
@@ -256,7 +262,7 @@ def _growth(body: Json, before: Json) -> str:
     for name in ("model", "tools"):
         if body[name] != before[name]:
             return f"{name} changed within a session"
-    old, new = before["messages"], body["messages"]
+    old, new = settled(before), settled(body)
     if new[: len(old) - 1] != old[:-1] or len(new) < len(old):
         return "the history was rewritten"
     last = old[-1]

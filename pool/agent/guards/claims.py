@@ -1,4 +1,4 @@
-"""The claims guard: "all tests pass" must be backed by what was run."""
+"""The claims guard: "all tests pass" and "it is done" must be backed by what was run."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class ClaimsGuard(Guard):
             run.unverified = ""
             return None
         if self._told:
-            run.unverified = f"the answer says that the tests pass, but {why}"
+            run.unverified = why.replace("you say", "the answer says", 1)
             return None
         self._told = True
-        text = f"[Pool] You say that the tests pass, but {why}. Run them now, or correct your answer."
-        return Nudge(text, f"the claim that tests pass is not backed: {why}")
+        text = f"[Pool] {why[0].upper()}{why[1:]}. Run the tests now, or correct your answer."
+        return Nudge(text, f"a claim is not backed: {why}")

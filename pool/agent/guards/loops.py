@@ -1,8 +1,8 @@
-"""The loop guard: the same call with the same result, again and again, alone or in a cycle.
+"""The loop watch: the same call with the same result, again and again, alone or in a cycle.
 
-It looks at what a call does, not at how it is labelled: comments and blank differences in a command do not count. A
-changed file or a changed result is progress and clears what was counted, so polling with changing output and running
-the tests again after an edit are never touched.
+It looks at what a call does, not at how it is labelled: comments, echoed labels and blank differences in a command do
+not count, nor do times in a result. A changed file or a changed result is progress and clears what was counted, so
+polling with changing output and running the tests again after an edit are never touched.
 """
 
 from __future__ import annotations
@@ -15,16 +15,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-NOTE_AT = 3
-FIRM_NOTE_AT = 4
-BLOCK_AT = 5
-STOP_AT = 6
-LONGEST_CYCLE = 5
-CYCLE_REPEATS = 3
-"""A cycle of 2 to `LONGEST_CYCLE` calls is told after so many rounds, and ends the run after two more."""
+from pool.config.guards import RepeatLimits
 
-_COMMENT = re.compile(r"(?:^|(?<=\s))#[^\n]*")
-_ECHO_LABEL = re.compile(r"""^\s*echo\s+(?:"[^"]*"|'[^']*'|[^;&|]*)\s*(?:;|&&)\s*""")
+LONGEST_CYCLE = 5
+ROUNDS_TO_STOP = 2
+"""A cycle that was told ends the run after so many more rounds."""
+
+_COMMENT = re.compile(r"(?:^|(?<=[\s;&|]))#(?!!)[^\n]*")
+_WORDS_SAID = r"""(?:"[^"`$]*"|'[^']*'|[^;&|<>"'`$\n]*)"""
+_LABEL = re.compile(
+    rf"^\s*(?:(?:echo|printf)\s+(?:-\w+\s+)?({_WORDS_SAID})|:\s[^;&|\n]*|:|true)\s*(?:;|&&|\n)",
+)
+_LAST_LABEL = re.compile(rf"(?:;|&&|\n)\s*(?:(?:echo|printf)\s+(?:-\w+\s+)?({_WORDS_SAID})|true|:)\s*;?\s*$")
+_PASSING = re.compile(
+    r"\b\d+(?:\.\d+)?\s?(?:ms|µs|us|ns|s|sec|secs|seconds?|min|minutes?)\b|\b\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?\b"
+    r"|\b\d{4}-\d{2}-\d{2}T?\b|\b0x[0-9a-fA-F]{6,}\b|\bpid \d+\b|/tmp/[\w./-]+"
+)
+"""What differs from run to run without meaning anything: durations, clock times, dates, addresses, temporary names."""
+
+_WAITS = re.compile(r"\bsleep\s+[\d.]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,31 +45,53 @@ class LoopVerdict:
     detail: str = ""
 
 
-def signature(name: str, args: Mapping[str, Any]) -> str:
-    """What a call does: its name and canonical arguments, without comments and labels in a command."""
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What a call does: signature is its name and canonical arguments; labels are words that it only says."""
+
+    signature: str
+    labels: frozenset[str] = frozenset()
+    waits: bool = False
+
+
+def effect_of(name: str, args: Mapping[str, Any]) -> Effect:
+    """What a call does, without comments and labels in a command."""
     plain = dict(args)
+    labels: set[str] = set()
     command = plain.get("command")
     if isinstance(command, str):
         text = _COMMENT.sub("", command)
-        while (shorter := _ECHO_LABEL.sub("", text)) != text:
-            text = shorter
+        for pattern in (_LABEL, _LAST_LABEL):
+            while (found := pattern.search(text)) and (shorter := text[: found.start()] + text[found.end() :]).strip():
+                labels.add((found.group(1) or "").strip().strip("\"'").strip())
+                text = shorter
         plain["command"] = " ".join(text.split())
-    return f"{name} {json.dumps(plain, sort_keys=True, ensure_ascii=False)}"
+    signature = f"{name} {json.dumps(plain, sort_keys=True, ensure_ascii=False)}"
+    return Effect(signature, frozenset(labels - {""}), isinstance(command, str) and bool(_WAITS.search(command)))
+
+
+def result_digest(text: str, labels: frozenset[str] = frozenset()) -> str:
+    """A hash of a result, without labels and without what changes from run to run."""
+    if labels:
+        text = "\n".join(line for line in text.split("\n") if line.strip() not in labels)
+    return hashlib.blake2b(_PASSING.sub("~", text).encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
 class LoopWatch:
     """Counts repeats since the last progress. Ask `blocked` before a call and `after` with its result."""
 
-    def __init__(self) -> None:
+    def __init__(self, limits: RepeatLimits, cycle_rounds: int) -> None:
+        self._limits = limits
+        self._rounds = cycle_rounds
         self._counts: dict[str, int] = {}
         self._results: dict[str, str] = {}
-        self._recent: deque[str] = deque(maxlen=LONGEST_CYCLE * (CYCLE_REPEATS + 2))
-        self._cycle_told = False
+        self._recent: deque[str] = deque(maxlen=LONGEST_CYCLE * (cycle_rounds + ROUNDS_TO_STOP))
 
     def blocked(self, name: str, args: Mapping[str, Any]) -> str:
         """Why this call will not be run, "" if it will: it has given the same result too often."""
-        count = self._counts.get(signature(name, args), 0)
-        if count < BLOCK_AT - 1:
+        effect = effect_of(name, args)
+        count = self._counts.get(effect.signature, 0)
+        if not self._limits.block or count < self._limits.block * self._patience(effect) - 1:
             return ""
         return (
             f"{name} was not run: it was made {count} times with the same arguments and gave the same result each "
@@ -68,44 +99,50 @@ class LoopWatch:
         )
 
     def after(self, name: str, args: Mapping[str, Any], text: str, *, changed: bool) -> LoopVerdict:
-        """Note a call's result. changed says that it changed a file."""
-        key = signature(name, args)
-        digest = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
-        told = text.startswith(f"{name} was not run")
-        if changed or (key in self._results and self._results[key] != digest and not told):
+        """Note a call's result. changed says that it changed a file to contents that it did not have before."""
+        effect = effect_of(name, args)
+        key = effect.signature
+        told = text.startswith(f"{name} was not run: it was made ")
+        digest = self._results.get(key, "") if told else result_digest(text, effect.labels)
+        if changed or self._results.get(key, digest) != digest:
             self._counts.clear()
             self._recent.clear()
-            self._cycle_told = False
         self._results[key] = digest
         self._counts[key] = self._counts.get(key, 0) + 1
         self._recent.append(f"{key} {digest}")
-        return self._repeat(name, self._counts[key]) or self._cycle() or LoopVerdict()
+        return self._repeat(name, self._counts[key], self._patience(effect)) or self._cycle() or LoopVerdict()
 
-    def _repeat(self, name: str, count: int) -> LoopVerdict | None:
+    def _patience(self, effect: Effect) -> int:
+        return max(1, self._limits.polling) if effect.waits else 1
+
+    def _repeat(self, name: str, count: int, patience: int) -> LoopVerdict | None:
+        limits = self._limits
         detail = f"{name}: the same call gave the same result {count} times"
-        if count >= STOP_AT:
+        if limits.stop and count >= limits.stop * patience:
             return LoopVerdict(stop=True, detail=detail)
-        if count >= FIRM_NOTE_AT:
-            note = f"[Pool] {count} times the same call and result. The next one is not run. Change your approach."
+        if limits.firm and count >= limits.firm * patience:
+            note = f"[Pool] {count} times the same call and result. Soon it is not run any more. Change your approach."
             return LoopVerdict(note, detail=detail)
-        if count >= NOTE_AT:
+        if limits.note and count >= limits.note * patience:
             note = f"[Pool] Call {count} with the same arguments and the same result. Do something else."
             return LoopVerdict(note, detail=detail)
         return None
 
     def _cycle(self) -> LoopVerdict | None:
-        length, rounds = _cycle_in(list(self._recent))
-        if rounds < CYCLE_REPEATS:
+        if not self._rounds:
+            return None
+        length, rounds = _cycle_in(list(self._recent), self._rounds)
+        if not length:
             return None
         detail = f"a cycle of {length} calls came {rounds} times with the same results"
-        if rounds >= CYCLE_REPEATS + 2:
+        if rounds >= self._rounds + ROUNDS_TO_STOP:
             return LoopVerdict(stop=True, detail=detail)
         note = f"[Pool] You go in a circle: {detail}. Nothing changes. Take another way, or say what is in the way."
         return LoopVerdict(note, detail=detail)
 
 
-def _cycle_in(calls: list[str]) -> tuple[int, int]:
-    """Length and rounds of the cycle of 2 or more calls that the list ends with; (0, 0) if it ends with none."""
+def _cycle_in(calls: list[str], least: int) -> tuple[int, int]:
+    """Length and rounds of the cycle of 2 or more calls that the list ends with; (0, 0) below least rounds."""
     for length in range(2, LONGEST_CYCLE + 1):
         last = calls[-length:]
         if len(last) < length or len(set(last)) == 1:
@@ -113,6 +150,6 @@ def _cycle_in(calls: list[str]) -> tuple[int, int]:
         rounds = 1
         while calls[-length * (rounds + 1) : -length * rounds] == last:
             rounds += 1
-        if rounds >= CYCLE_REPEATS:
+        if rounds >= least:
             return length, rounds
     return 0, 0

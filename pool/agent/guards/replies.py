@@ -11,16 +11,27 @@ from pool.agent.state import Nudge, RunState, Steer, Stop, Verdict
 from pool.events import StopReason
 from pool.wire.reading import Ending, Reading
 
-ANNOUNCEMENT_NUDGES = 2
 UNKNOWN_TOOLS_IN_ROW = 3
 
+_VERBS = (
+    r"(?:check|look|read|run|fix|edit|update|create|write|add|implement|change|search|find|open|start|begin|make|test|"
+    r"modify|remove|refactor|inspect|examine|explore|try|apply|install|verify|see what)"
+)
+_LEAD = r"(?:(?:now|next|then|first|so|great|good|ok(?:ay)?|alright|perfect)[,.!:]? +)*"
 _ANNOUNCES = re.compile(
-    r"^(?:(?:now|next|then|first|ok(?:ay)?|alright)[, ]+)*"
-    r"(?:i will|i'll|i’ll|i am going to|i'm going to|i’m going to|let me|let's|let’s)\b.*[:…]$"
-    r"|^(?:now|next)[, ]+(?:i will|i'll|let me)\b.*[.]$"
-    r"|(?:します|しましょう|ます)[::]$",
+    rf"^{_LEAD}(?:i will|i'll|i’ll|i am going to|i'm going to|i’m going to|let me(?! know)|let's|let’s)\b.*[:…]$"
+    rf"|^{_LEAD}(?:i will|i'll|i’ll|let me) +(?:now |first |start by |begin by |go ahead and |quickly |also )*"
+    rf"{_VERBS}(?:ing)?\b.*[.!:…]?$"
+    r"|(?:します|しましょう|してみます|ます)[::]$"
+    r"|^(?:では|それでは|まず|次に|続いて|これから|今から|さっそく)、?.*(?:します|しましょう|てみます|ていきます)[。:…]?$",
     re.IGNORECASE,
 )
+_WAITS_FOR_USER = re.compile(
+    r"\b(?:(?:if|once|when|after|unless) you|your (?:ok|go-ahead|approval|answer|confirmation|permission|reply))\b"
+    r"|\blet me know\b|\?|ください|よろしければ|ご確認|[??]",
+    re.IGNORECASE,
+)
+_LAST_SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。!?])")
 
 
 class ReplyGuard(Guard):
@@ -28,7 +39,9 @@ class ReplyGuard(Guard):
 
     name = "reply"
 
-    def __init__(self) -> None:
+    def __init__(self, announcements: int) -> None:
+        """announcements: nudges in a row for an action that was announced and not taken, 0 for none."""
+        self._nudges = announcements
         self._nothing_in_row = 0
         self._cut_in_row = 0
         self._announced = 0
@@ -40,7 +53,7 @@ class ReplyGuard(Guard):
         if reading.ending is not Ending.WHOLE:
             return self._cut(reading)
         if reading.calls or any(b.name or b.id for b in reading.broken):
-            self._nothing_in_row = self._cut_in_row = 0
+            self._nothing_in_row = self._cut_in_row = self._announced = 0
             return None
         if reading.broken:
             return self._unusable(f"your tool call could not be read: {reading.broken[0].why}", "a call came as text")
@@ -97,11 +110,15 @@ class ReplyGuard(Guard):
 
     def _announcement(self, content: str) -> Verdict | None:
         last = content.strip().splitlines()[-1].strip(" *_`")
-        if not _ANNOUNCES.search(last) or self._announced >= ANNOUNCEMENT_NUDGES:
+        sentences = [part.strip() for part in _LAST_SENTENCE.split(last) if part.strip()]
+        announces = any(_ANNOUNCES.search(text) for text in (last, *sentences[-1:]))
+        if not self._nudges or not announces or _WAITS_FOR_USER.search(last):
             return None
         self._announced += 1
+        detail = "the model announced an action and did not take it"
+        if self._announced > self._nudges:
+            return Stop(StopReason.UNUSABLE_REPLY, f"{detail}, {self._announced} times in a row")
         told = (
             "[Pool] You said what you will do, but made no tool call. Make the call now, or say that you are finished."
         )
-        steer = Steer(act=self._announced > 1)
-        return Nudge(told, "the model announced an action and did not take it", steer)
+        return Nudge(told, detail, Steer(act=self._announced > 1))

@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 import zlib
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
+
+from pool.config.guards import GuardSettings
 
 TAIL_CHARS = 4096
 STEP_CHARS = 1024
@@ -24,10 +25,7 @@ UNIQUE_LINE_SHARE = 0.5
 LEAST_LINES = 12
 SHINGLE_WORDS = 8
 SHINGLE_REPEATS = 6
-RESTARTS = 8
-SAME_SENTENCE = 5
 LEAST_SENTENCE_CHARS = 20
-CODE_LINES = 60
 
 RESTART_PHRASES: tuple[str, ...] = (
     r"actually,? wait",
@@ -61,7 +59,9 @@ class Finding:
 class ThoughtSignals:
     """Watches one thought. Feed text as it comes; a finding, once made, stands."""
 
-    def __init__(self, phrases: Sequence[str] = RESTART_PHRASES) -> None:
+    def __init__(self, settings: GuardSettings) -> None:
+        self._settings = settings
+        phrases = (*RESTART_PHRASES, *settings.restart_phrases)
         self._restart = re.compile(rf"\s*(?:{'|'.join(phrases)})", re.IGNORECASE)
         self._text: list[str] = []
         self._tail = ""
@@ -92,14 +92,14 @@ class ThoughtSignals:
         for piece in pieces:
             if self._restart.match(piece):
                 self._restarts += 1
-                if self._restarts >= RESTARTS:
+                if 0 < self._settings.restarts <= self._restarts:
                     return Finding("plan-restarts", f"the plan was restarted {self._restarts} times")
             plain = " ".join(_WORDS.findall(piece.lower()))
             if len(plain) < LEAST_SENTENCE_CHARS:
                 continue
             self._sentences[plain] += 1
-            if self._sentences[plain] >= SAME_SENTENCE:
-                return Finding("same-sentence", f"one sentence came {SAME_SENTENCE} times: {plain[:60]}")
+            if 0 < self._settings.same_sentence <= self._sentences[plain]:
+                return Finding("same-sentence", f"one sentence came {self._sentences[plain]} times: {plain[:60]}")
         return None
 
     def _code(self, text: str) -> Finding | None:
@@ -109,8 +109,8 @@ class ThoughtSignals:
                 self._fence_lines = 0 if self._fence_lines < 0 else -1
             elif self._fence_lines >= 0 and line.endswith("\n"):
                 self._fence_lines += 1
-        if self._fence_lines > CODE_LINES:
-            return Finding("code-in-thought", f"more than {CODE_LINES} lines of code were written in the thought")
+        if 0 < self._settings.code_lines < self._fence_lines:
+            return Finding("code-in-thought", f"more than {self._fence_lines - 1} lines of code in the thought")
         return None
 
 

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 
 from pool.agent.calls import Outcome
 from pool.agent.guards import Guard
+from pool.agent.guards.calls import changed_anew
 from pool.agent.guards.signals import TAIL_CHARS, ZLIB_RATIO, Finding, ThoughtSignals
-from pool.agent.state import Nudge, RunState, Steer, Stop, Verdict
+from pool.agent.state import CallNote, Nudge, RunState, Steer, Stop, Verdict
+from pool.config.guards import GuardSettings
 from pool.events import StopReason
 from pool.wire.reading import ContentText, Ending, Reading, ReadingEvent, ReasoningText, UsageSoFar
 from pool.wire.tokens import raw_tokens
@@ -23,7 +25,6 @@ CLOSED_BY_HAND = "thought-closed"
 CLOSING_SENTENCE = "I have thought enough. I act now."
 """What a thought ends with that Pool closes: a closing sentence works better than a bare cut."""
 
-CUTS_WITHOUT_PROGRESS = 2
 KEEP_STEP_CHARS = 512
 DIGEST_CHARS = 240
 """How much of a thought is kept of which nothing but repetition is left."""
@@ -43,12 +44,14 @@ class Cut:
 class ThoughtWatch:
     """Watches one reply. Tokens are the server's running count where it sends one, else estimated from the bytes."""
 
-    def __init__(self, soft_tokens: int, hard_tokens: int, note: Callable[[str], object]) -> None:
+    def __init__(
+        self, soft_tokens: int, hard_tokens: int, note: Callable[[str], object], settings: GuardSettings
+    ) -> None:
         """soft_tokens: note is called once with a line for people. hard_tokens: the thought is cut; 0: never."""
         self._soft = soft_tokens
         self._hard = hard_tokens
         self._note = note
-        self._signals = ThoughtSignals()
+        self._signals = ThoughtSignals(settings)
         self._estimated = 0.0
         self._counted = 0
         self._answering = False
@@ -123,9 +126,10 @@ class ThinkingGuard(Guard):
 
     name = "thinking"
 
-    def __init__(self, run_tokens: int) -> None:
+    def __init__(self, run_tokens: int, settings: GuardSettings) -> None:
         """run_tokens is the limit of reasoning tokens of a run, 0 for none."""
         self._run_tokens = run_tokens
+        self._settings = settings
         self._cuts = 0
         self._tests = 0
 
@@ -133,7 +137,7 @@ class ThinkingGuard(Guard):
         run.reasoning_tokens += round(raw_tokens(reading.reasoning.encode("utf-8", "replace")))
         cuts = [r for r in reading.repairs if r in (CUT_AT_LIMIT, CUT_IN_CIRCLES)]
         self._cuts += len(cuts)
-        if cuts and self._cuts >= CUTS_WITHOUT_PROGRESS and not reading.calls:
+        if cuts and self._is_enough(acting=bool(reading.calls)):
             circles = CUT_IN_CIRCLES in cuts
             reason = StopReason.OVERTHINKING if circles else StopReason.MAX_REASONING
             return Stop(reason, f"{self._cuts} thoughts had to be cut, and nothing was done in between")
@@ -145,8 +149,18 @@ class ThinkingGuard(Guard):
             return Nudge(text, "the thought was cut", Steer(no_thought=True))
         return None
 
+    def _is_enough(self, *, acting: bool) -> bool:
+        """Whether so many cuts end the run. A cut that led to a call has done its work, so more of those may pass."""
+        limit = self._settings.cuts_acting if acting else self._settings.cuts
+        return 0 < limit <= self._cuts
+
+    def after_call(self, run: RunState, outcome: Outcome) -> CallNote | None:
+        if changed_anew(run, outcome):
+            self._cuts = 0
+        return None
+
     def after_calls(self, run: RunState, outcomes: Sequence[Outcome]) -> Verdict | None:
-        if len(run.ledger.runs) > self._tests or any(o.changes for o in outcomes):
+        if len(run.ledger.runs) > self._tests:
             self._cuts = 0
         self._tests = len(run.ledger.runs)
         return None

@@ -39,13 +39,18 @@ class History:
         system_prompt: str,
         record: Callable[[Body], object],
         encode: Callable[[Message], Encoded] = encode,
+        earlier: Sequence[Encoded] = (),
     ) -> None:
+        """earlier are the messages of a session that goes on, byte for byte; system_prompt is then not used."""
         self._record = record
         self._encode = encode
         self._messages: list[Encoded] = []
         self._ids: set[str] = set()
         self._open: dict[str, str] = {}
-        self._add(encode(system(system_prompt)))
+        if earlier:
+            self._take_up(earlier)
+        else:
+            self._add(encode(system(system_prompt)))
 
     @property
     def data(self) -> list[bytes]:
@@ -109,6 +114,15 @@ class History:
         """Answer every open call with text."""
         for call_id in list(self._open):
             self.add_result(call_id, text)
+
+    def _take_up(self, earlier: Sequence[Encoded]) -> None:
+        """Messages that are recorded already. Calls that something interrupted are open again, to be answered."""
+        for encoded in earlier:
+            self._messages.append(encoded)
+            for call in encoded.message.calls:
+                self._ids.add(call.id)
+                self._open[call.id] = call.name
+            self._open.pop(encoded.message.call_id, None)
 
     def _add(self, message: Encoded) -> None:
         self._record(MessageAdded(message.message.role.value, message.data.decode()))

@@ -38,13 +38,14 @@ class _Subscriber:
 class EventHub:
     """Stamps bodies into events of one session and fans them out."""
 
-    def __init__(self, session: str, log: EventLog | None = None, agent: str = "") -> None:
+    def __init__(self, session: str, log: EventLog | None = None, agent: str = "", next_seq: int = 0) -> None:
+        """next_seq is above every number that the session has used before."""
         self.session = session
         self.run = ""
         self.turn = 0
         self._agent = agent
         self._log = log
-        self._seq = 0
+        self._seq = next_seq
         self._durable: list[Event] = []
         self._subscribers: list[_Subscriber] = []
 

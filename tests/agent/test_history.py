@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pool.agent.history import INTERRUPTED, History
 from pool.events import Body, MessageAdded
 from pool.messages import ToolCall
+from pool.sessions.replay import resumed
 from pool.wire.reading import Reading
 
 
@@ -124,6 +125,26 @@ def test_lone_surrogates_never_reach_the_wire() -> None:
     history, _ = make()
     history.add_user("a\ud83d b \ud83d\ude80")
     assert rows(history)[-1]["content"] == "a\ufffd b 🚀"
+
+
+def test_a_session_goes_on_with_the_bytes_it_had() -> None:
+    """CTX-07 and HEAD-08: also when it was interrupted between a call and its result."""
+    first, recorded = make()
+    first.add_user("one")
+    calls = [ToolCall("a", "t", "{}"), ToolCall("b", "t", "{}")]
+    first.add_assistant(Reading(content="", reasoning="R", reasoning_field="reasoning"), calls)
+    first.add_result("a", "done")
+    rows_ = [{"type": "message.added", "text": r.text, "replaces_last": r.replaces_last} for r in recorded]
+    earlier = resumed(rows_).messages
+    again: list[Body] = []
+    second = History("another prompt", again.append, earlier=earlier)
+    assert second.data == first.data
+    assert again == []
+    second.add_user("two")
+    assert problems(rows(second)) == []
+    assert second.data[: len(first.data)] == first.data
+    assert rows(second)[-2] == {"role": "tool", "tool_call_id": "b", "content": INTERRUPTED}
+    assert second.unique_id("a") != "a"
 
 
 def test_a_message_is_encoded_once() -> None:

@@ -47,13 +47,12 @@ class Desk:
 
 
 def make_desk(folder: Path, sandbox: Sandbox) -> Iterator[Desk]:
-    workspace = Workspace(folder)
-    desk = Desk(folder, workspace, Toolbox(workspace, sandbox), sandbox)
     descriptors = set(os.listdir("/proc/self/fd"))
-    yield desk
-    assert set(os.listdir("/proc/self/fd")) - descriptors == set()
+    workspace = Workspace(folder)
+    yield Desk(folder, workspace, Toolbox(workspace, sandbox), sandbox)
     workspace.close()
     sandbox.close()
+    assert set(os.listdir("/proc/self/fd")) - descriptors == set()
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from pool_tools.workspace import Workspace
 
 from .conftest import Desk
 
-TOKENS = 1_000
+TOKENS = 2_000
 """What the tool list may cost in every prompt, in tokens of cl100k."""
 
 TYPES = {"string", "integer", "boolean", "array"}
@@ -35,6 +35,7 @@ def test_order_effects_and_size_of_the_tool_list(folder: Path) -> None:
         ("list", Effect.READ),
         ("search", Effect.READ),
         ("shell", Effect.EXECUTE),
+        ("job", Effect.EXECUTE),
     ]
     functions = [{"name": s.name, "description": s.description, "parameters": s.parameters} for s in specs]
     listing = json.dumps([{"type": "function", "function": f} for f in functions])
@@ -52,7 +53,7 @@ def run_python(*args: str) -> str:
 
 def test_the_module_lists_its_tools() -> None:
     names = [tool["name"] for tool in json.loads(run_python("-m", "pool_tools"))]
-    assert names == ["read", "write", "edit", "list", "search", "shell"]
+    assert names == ["read", "write", "edit", "list", "search", "shell", "job"]
 
 
 def test_the_tools_import_little() -> None:

@@ -12,6 +12,7 @@ from pool_tools.api import ToolError
 from pool_tools.environment import clean_environment, find_program
 from pool_tools.process import Ended, run_command
 from pool_tools.sandbox.base import Sandbox
+from pool_tools.sandbox.sharednet import SharesNetwork
 from pool_tools.workspace import Workspace
 
 _FALLBACK_SHELL = "/bin/sh"
@@ -62,6 +63,11 @@ class Commands:
             raise ToolError(f"The command could not be started: {error.strerror or error}.{remedy}") from None
         finally:
             self._running.discard(task)
+
+    async def share_network(self) -> str:
+        """Let all further commands have one loopback between them; why that cannot be, "" if it can."""
+        sandbox = self.sandbox
+        return await asyncio.to_thread(sandbox.share_network) if isinstance(sandbox, SharesNetwork) else ""
 
     async def close(self) -> None:
         """End the commands that are running and wait until their processes are gone."""

@@ -43,8 +43,8 @@ class ShellTool:
         name="shell",
         description=(
             "Run a bash command. Each call is a fresh shell in the workspace folder: cd and variables do not carry "
-            "over. No terminal and no input. Processes left in the background end with the call. A sandbox may limit "
-            "writing to the workspace and /tmp and switch the network off."
+            "over. No terminal and no input. Processes left in the background end with the call: use job for them. A "
+            "sandbox may limit writing to the workspace and /tmp and switch the network off."
         ),
         parameters={
             "type": "object",
@@ -108,16 +108,26 @@ class ShellTool:
         return ToolResult(ok, "\n".join(parts), data, foreign.changes)
 
 
-def _arguments(args: Mapping[str, Any]) -> tuple[str, float, str]:
-    """Command, time limit in seconds, and a note if the limit is not the one that was asked for."""
+def command_argument(args: Mapping[str, Any]) -> str:
+    """The parameter `command`. Raises `ToolError` for what no shell can run."""
     command = text_argument(args, "command")
     if not command.strip():
         raise ToolError("`command` is empty.")
     if "\0" in command:
         raise ToolError("`command` holds a NUL character, which no command can. Use printf '\\0' in it.")
+    return command
+
+
+def _arguments(args: Mapping[str, Any]) -> tuple[str, float, str]:
+    """Command, time limit in seconds, and a note if the limit is not the one that was asked for."""
+    command = command_argument(args)
     seconds = number_argument(args, "timeout", SHELL_SECONDS)
     if seconds > SHELL_SECONDS_MOST:
-        return command, SHELL_SECONDS_MOST, f"the time limit is {SHELL_SECONDS_MOST:.0f} s at most"
+        return (
+            command,
+            SHELL_SECONDS_MOST,
+            f"the time limit is {SHELL_SECONDS_MOST:.0f} s at most; use `job` for longer",
+        )
     return command, seconds if seconds > 0 else SHELL_SECONDS, ""
 
 
@@ -127,11 +137,11 @@ def _headline(ended: Ended, limit: float) -> str:
         return f"timed out after {limit:g} s while still running, and killed;"
     if ended.status is None:
         return f"failed: the command was not started, or all of its processes were killed, after {took}"
-    return f"exit {ended.status}{_signal_name(ended.status)} after {took}"
+    return f"exit {ended.status}{signal_name(ended.status)} after {took}"
 
 
-def _signal_name(status: int) -> str:
-    """Shells report a command killed by signal n as 128 + n."""
+def signal_name(status: int) -> str:
+    """` (SIGTERM)` for the status of a command killed by a signal: shells report n as 128 + n."""
     try:
         return f" ({signal.Signals(status - SIGNALLED).name})" if status > SIGNALLED else ""
     except ValueError:

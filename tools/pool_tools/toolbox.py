@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pool_tools.api import Tool
 from pool_tools.commands import Commands
 from pool_tools.edit import EditTool
+from pool_tools.job import JobTool
 from pool_tools.listing import ListTool
 from pool_tools.read import ReadTool
 from pool_tools.sandbox.base import Sandbox
@@ -25,6 +26,7 @@ class Toolbox:
     def __init__(self, workspace: Workspace, sandbox: Sandbox, extra_env: Mapping[str, str] | None = None) -> None:
         """extra_env are variables that the user wants commands to have, besides the allowed ones."""
         self._commands = Commands(workspace, sandbox, extra_env)
+        self._jobs = JobTool(self._commands)
         self.tools: tuple[Tool, ...] = (
             ReadTool(workspace),
             WriteTool(workspace),
@@ -32,13 +34,15 @@ class Toolbox:
             ListTool(workspace),
             SearchTool(workspace),
             ShellTool(self._commands),
+            self._jobs,
         )
 
     async def close(self) -> None:
-        """End the commands that are still running; no process is left afterwards."""
+        """End the commands and jobs that are still running; no process is left afterwards."""
+        await self._jobs.close()
         await self._commands.close()
 
 
 def build_tools(workspace: Workspace, sandbox: Sandbox) -> tuple[Tool, ...]:
-    """read, write, edit, list, search, shell."""
+    """read, write, edit, list, search, shell, job."""
     return Toolbox(workspace, sandbox).tools

@@ -18,6 +18,10 @@ HEAD_SECONDS = 30.0
 
 COPY_BYTES = 64 * 1024
 
+UNREAD_BYTES, UNREAD_SECONDS = 1024 * 1024, 1.0
+"""How much of what comes after a refusal is read and dropped: closing with unread data resets the connection, and the
+answer may be lost with it."""
+
 _Way = Literal["sent", "received"]
 
 Ask = Callable[[str, int], Awaitable[bool]]
@@ -69,7 +73,7 @@ async def serve(
         await _carry(request, reader, writer, route, count)
     except Refused as refused:
         refusal = refused.reason
-        await _refuse(writer, refused)
+        await _refuse(reader, writer, refused)
     finally:
         if request or refusal:
             host, port = (request.host, request.port) if request else ("", 0)
@@ -89,15 +93,19 @@ async def _read(reader: asyncio.StreamReader) -> Request | None:
         return None
 
 
-async def _refuse(writer: asyncio.StreamWriter, refused: Refused) -> None:
+async def _refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, refused: Refused) -> None:
     # Many programs show only the first line of an answer to CONNECT, so the reason is in it.
     reason = refused.reason.encode("ascii", "backslashreplace").replace(b"\r", b" ").replace(b"\n", b" ")
     title = HTTPStatus(refused.status).phrase.encode()
     body = b"Pool's sandbox refused this: " + reason + b"\n"
     head = b"HTTP/1.1 %d %s: %s\r\nContent-Type: text/plain\r\n" % (refused.status, title, reason)
     writer.write(head + b"Content-Length: %d\r\nConnection: close\r\n\r\n" % len(body) + body)
-    with contextlib.suppress(OSError):
-        await writer.drain()
+    left = UNREAD_BYTES
+    with contextlib.suppress(OSError, TimeoutError):
+        writer.write_eof()
+        async with asyncio.timeout(UNREAD_SECONDS):
+            while left > 0 and (data := await reader.read(COPY_BYTES)):
+                left -= len(data)
 
 
 async def _carry(

@@ -11,7 +11,7 @@ import socket
 import struct
 import tempfile
 from collections import deque
-from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -103,7 +103,7 @@ class NetworkProxy:
         except OSError:
             listener.close()
             raise
-        self._tasks.start(self._accept(listener))
+        self._tasks.start(self._accept(listener), listener.close)
 
     async def end(self) -> None:
         """Close all that is open."""
@@ -111,15 +111,13 @@ class NetworkProxy:
 
     async def _accept(self, listener: socket.socket) -> None:
         loop = asyncio.get_running_loop()
-        with listener:
-            while True:
-                command, _ = await loop.sock_accept(listener)
-                self._tasks.start(self._attend(command))
+        while True:
+            command, _ = await loop.sock_accept(listener)
+            self._tasks.start(self._attend(command), command.close)
 
     async def _attend(self, command: socket.socket) -> None:
         """Take a command's ports and serve them until it ends."""
         async with contextlib.AsyncExitStack() as stack:
-            stack.enter_context(command)
             if len(self._commands) >= COMMANDS_MOST:
                 _answer(command, b"too many commands are running")
                 return
@@ -148,11 +146,12 @@ class NetworkProxy:
         number = port.getsockname()[1]
 
         def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            connections.start(self._serve(number, reader, writer))
+            connections.start(self.serve(number, reader, writer), writer.close)
 
         return await asyncio.start_server(connected, sock=port, limit=HEAD_BYTES)
 
-    async def _serve(self, port: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def serve(self, port: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve a connection that came to port, in the command's namespace, until its end."""
         self._connections += 1
         try:
             if self._connections > CONNECTIONS_MOST:
@@ -185,10 +184,12 @@ class _Tasks:
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def start(self, work: Coroutine[Any, Any, None]) -> None:
+    def start(self, work: Coroutine[Any, Any, None], close: Callable[[], None]) -> None:
+        """close is called in any case, also if the work is cancelled before it begins."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._done)
+        task.add_done_callback(lambda _: close())
 
     async def end(self) -> None:
         while self._tasks:
@@ -205,7 +206,7 @@ class _Tasks:
 async def _handed_over(
     command: socket.socket, stack: contextlib.AsyncExitStack
 ) -> tuple[bytes, Sequence[socket.socket]]:
-    """What a command says, and the listening sockets it hands over, closed by the stack. Raises `OSError` for others."""
+    """What a command says, and the listening sockets it hands over, closed by the stack. Raises `OSError`."""
     command.setblocking(False)
     await _readable(command.fileno())
     text, handles, _, _ = socket.recv_fds(command, _MESSAGE_BYTES, _HANDLES_MOST, socket.MSG_CMSG_CLOEXEC)
@@ -213,13 +214,22 @@ async def _handed_over(
         stack.callback(_close_quietly, handle)
     ports: list[socket.socket] = []
     for handle in handles:
-        # A copy, whose closing is asyncio's.
-        port = stack.enter_context(socket.socket(fileno=os.dup(handle)))
+        port = stack.enter_context(_copied(handle))
         listens = port.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
         if not listens or port.family not in (socket.AF_INET, socket.AF_INET6):
             raise OSError("what was handed over does not listen")
         ports.append(port)
     return text, ports
+
+
+def _copied(handle: int) -> socket.socket:
+    """A socket whose closing can be left to asyncio. Raises `OSError` if handle is none."""
+    copy = os.dup(handle)
+    try:
+        return socket.socket(fileno=copy)
+    except OSError:
+        os.close(copy)
+        raise
 
 
 def _close_quietly(handle: int) -> None:

@@ -6,14 +6,20 @@ import asyncio
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from pool_tools.api import ToolError
+from pool_tools.denials import Reach
 from pool_tools.environment import clean_environment, find_program
+from pool_tools.network.traffic import Flow
 from pool_tools.process import Ended, run_command
 from pool_tools.sandbox.base import Sandbox
 from pool_tools.sandbox.sharednet import SharesNetwork
 from pool_tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from pool_tools.network.proxy import NetworkProxy
 
 _FALLBACK_SHELL = "/bin/sh"
 
@@ -24,11 +30,18 @@ _LONG_COMMAND_CHARS = 30_000
 class Commands:
     """Runs commands in the workspace's main folder, in the sandbox, with a clean environment."""
 
-    def __init__(self, workspace: Workspace, sandbox: Sandbox, extra_env: Mapping[str, str] | None = None) -> None:
-        """extra_env are variables that the user wants commands to have."""
+    def __init__(
+        self,
+        workspace: Workspace,
+        sandbox: Sandbox,
+        extra_env: Mapping[str, str] | None = None,
+        proxy: NetworkProxy | None = None,
+    ) -> None:
+        """extra_env are variables that the user wants commands to have. proxy is what serves the sandbox's hosts."""
         self.workspace = workspace
         self.sandbox = sandbox
         self._extra_env = dict(extra_env or {})
+        self._proxy = proxy
         self._running: set[asyncio.Task[Any]] = set()
 
     @property
@@ -48,21 +61,38 @@ class Commands:
         """Run a command line in bash (sh where there is none), as `run_command` does. Raises `ToolError`."""
         return await self.run((self.program("bash") or _FALLBACK_SHELL, "-c", command), limit, on_output)
 
-    async def run(self, argv: tuple[str, ...], limit: float, on_output: Callable[[bytes], None]) -> Ended:
-        """Run argv as `run_command` does. Raises `ToolError` if it cannot be started."""
+    async def run(
+        self,
+        argv: tuple[str, ...],
+        limit: float,
+        on_output: Callable[[bytes], None],
+        env: Mapping[str, str] = MappingProxyType({}),
+    ) -> Ended:
+        """Run argv as `run_command` does, with env besides. Raises `ToolError` if it cannot be started."""
         task = asyncio.current_task()
         assert task is not None
         self._running.add(task)
         try:
             # A sandbox that is still being probed would block here.
             await asyncio.to_thread(lambda: self.sandbox.name)
-            return await run_command(argv, self.folder, self.environment(), self.sandbox, limit, on_output)
+            return await run_command(argv, self.folder, {**self.environment(), **env}, self.sandbox, limit, on_output)
         except OSError as error:
             long = sum(map(len, argv)) > _LONG_COMMAND_CHARS
             remedy = " Write long text to a file with `write`." if long else ""
             raise ToolError(f"The command could not be started: {error.strerror or error}.{remedy}") from None
         finally:
             self._running.discard(task)
+
+    def reach(self) -> Reach:
+        """What commands reach in the network, to explain why one failed."""
+        from pool_tools.network.choice import advice
+
+        listed = str(self._proxy.allow) if self._proxy else ""
+        return Reach(listed, advice(self.folder))
+
+    async def flows(self) -> tuple[Flow, ...]:
+        """What commands asked of the proxy since the last time."""
+        return await self._proxy.take_flows() if self._proxy else ()
 
     async def share_network(self) -> str:
         """Let all further commands have one loopback between them; why that cannot be, "" if it can."""

@@ -22,28 +22,45 @@ _HOST = r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?"
 
 
 @dataclass(frozen=True, slots=True)
+class Reach:
+    """What commands reach in the network: nothing, or what listed says. lift is how the user can allow more."""
+
+    listed: str = ""
+    lift: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class _Rule:
     """A rule of the sandbox. signs tell that it stopped something, names where the output names what was stopped."""
 
     name: str
     signs: re.Pattern[str]
     names: re.Pattern[str]
-    says: Callable[[str], str]
+    says: Callable[[str, Reach], str]
 
 
-def _network(hosts: str) -> str:
+NO_NETWORK = Reach()
+
+
+def _network(hosts: str, reach: Reach) -> str:
     asked = f"ask the user to allow the host {hosts}" if hosts else "ask the user to allow the host that is needed"
-    return f"commands have no network. Work with what is installed; if that cannot do, {asked}, and nothing more"
+    lift = f" ({reach.lift})" if reach.lift else ""
+    if reach.listed:
+        return (
+            f"commands reach only {reach.listed}, and only by the proxy that HTTPS_PROXY names, which this program may "
+            f"not have used. For another host {asked}, and nothing more{lift}"
+        )
+    return f"commands have no network. Work with what is installed; if that cannot do, {asked}, and nothing more{lift}"
 
 
-def _loopback(_: str) -> str:
+def _loopback(_: str, reach: Reach) -> str:
     return (
         "localhost inside the sandbox is not the machine's: a server that was not started in the same call cannot be "
         "reached. Start it in this command; for one that already runs, ask the user to allow its port"
     )
 
 
-def _write(paths: str) -> str:
+def _write(paths: str, _: Reach) -> str:
     at = f" ({paths})" if paths else ""
     return (
         f"commands may write only in the workspace and in /tmp{at}; git's config and hooks stay as they are. Write "
@@ -51,7 +68,7 @@ def _write(paths: str) -> str:
     )
 
 
-def _git_config(_: str) -> str:
+def _git_config(_: str, reach: Reach) -> str:
     return "git's config stays as it is. Pass the setting with `git -c`, or ask the user to change it"
 
 
@@ -97,10 +114,10 @@ _RULES = (
 )
 
 
-def explain(output: str) -> list[str]:
+def explain(output: str, reach: Reach = NO_NETWORK) -> list[str]:
     """What the sandbox's rules have to do with the output of a failed command; empty if it shows no sign of any."""
     return [
-        f"Stopped by the sandbox, {rule.name}: {rule.says(_named(rule.names, output))}."
+        f"Stopped by the sandbox, {rule.name}: {rule.says(_named(rule.names, output), reach)}."
         for rule in _RULES
         if rule.signs.search(output)
     ]

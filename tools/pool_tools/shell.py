@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import re
 import signal
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from pool_tools.api import Effect, OutputSink, Preview, ToolError, ToolResult, ToolSpec
@@ -16,12 +17,16 @@ from pool_tools.commands import Commands
 from pool_tools.denials import explain
 from pool_tools.foreign import Foreign, tell_changes
 from pool_tools.limits import SHELL_SECONDS, SHELL_SECONDS_MOST
+from pool_tools.network.traffic import Flow
 from pool_tools.process import Ended
 from pool_tools.supervisor import SIGNALLED
 from pool_tools.text import printable, visible
 
 LIVE_SECONDS = 0.1
 """Live output is delivered at most this often."""
+
+REFUSALS_TOLD, FLOWS_TOLD = 3, 100
+"""So many of a command's refused connections the model is told of, and so many of all its connections are kept."""
 
 # What output means that a model tends to misread; looked for only when the command failed.
 _HINTS = (
@@ -77,9 +82,18 @@ class ShellTool:
         finally:
             live.close()
         foreign = await run_blocking(tell_changes, self._commands.workspace)
-        return self._result(ended, capture, foreign, seconds, note)
+        flows = await self._commands.flows()
+        return self._result(ended, capture, foreign, flows, seconds, note)
 
-    def _result(self, ended: Ended, capture: OutputCapture, foreign: Foreign, limit: float, note: str) -> ToolResult:
+    def _result(
+        self,
+        ended: Ended,
+        capture: OutputCapture,
+        foreign: Foreign,
+        flows: Sequence[Flow],
+        limit: float,
+        note: str,
+    ) -> ToolResult:
         text = capture.text()
         ok = ended.status == 0 and not ended.timed_out
         folder = visible(str(self._commands.folder))
@@ -91,7 +105,9 @@ class ShellTool:
             notes.append(f"left running and ended with the call: {names}")
         if not ok:
             notes += [hint for pattern, hint in _HINTS if pattern.search(text)]
-            notes += explain(text) if self._commands.sandbox.contains_processes else []
+            if self._commands.sandbox.contains_processes:
+                notes += explain(text, self._commands.reach())
+        notes += _refusals(flows)
         parts += [f"[{n}]" for n in notes]
         if foreign.text:
             parts.append(foreign.text)
@@ -105,7 +121,15 @@ class ShellTool:
             "cwd": str(self._commands.folder),
             "sandbox": self._commands.sandbox.name,
         }
+        if flows:
+            data["network"] = [asdict(flow) for flow in flows[-FLOWS_TOLD:]]
         return ToolResult(ok, "\n".join(parts), data, foreign.changes)
+
+
+def _refusals(flows: Sequence[Flow]) -> list[str]:
+    reasons = list(dict.fromkeys(flow.refused for flow in flows if flow.refused))
+    more = [f"and {len(reasons) - REFUSALS_TOLD} more refusals"] if len(reasons) > REFUSALS_TOLD else []
+    return [f"Stopped by the sandbox's network: {visible(reason)}" for reason in reasons[:REFUSALS_TOLD]] + more
 
 
 def command_argument(args: Mapping[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from pool_tools.api import Tool
 from pool_tools.commands import Commands
@@ -16,6 +17,9 @@ from pool_tools.shell import ShellTool
 from pool_tools.workspace import Workspace
 from pool_tools.write import WriteTool
 
+if TYPE_CHECKING:
+    from pool_tools.network.proxy import NetworkProxy
+
 
 class Toolbox:
     """The tools over one workspace and one sandbox, which stay their maker's to close.
@@ -23,9 +27,17 @@ class Toolbox:
     A subagent gets a toolbox over `workspace.for_agent()`, so that it has its own picture of the files.
     """
 
-    def __init__(self, workspace: Workspace, sandbox: Sandbox, extra_env: Mapping[str, str] | None = None) -> None:
-        """extra_env are variables that the user wants commands to have, besides the allowed ones."""
-        self._commands = Commands(workspace, sandbox, extra_env)
+    def __init__(
+        self,
+        workspace: Workspace,
+        sandbox: Sandbox,
+        extra_env: Mapping[str, str] | None = None,
+        proxy: NetworkProxy | None = None,
+    ) -> None:
+        """extra_env are variables that the user wants commands to have, besides the allowed ones. proxy is what serves
+        the sandbox's list of hosts.
+        """
+        self._commands = Commands(workspace, sandbox, extra_env, proxy)
         self._jobs = JobTool(self._commands)
         self.tools: tuple[Tool, ...] = (
             ReadTool(workspace),

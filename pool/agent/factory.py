@@ -127,7 +127,7 @@ def _assemble(
         auto_compact=settings.auto_compact,
         labels=Labels(workspace, link.model, link.display, approvals.mode.value, found.tier),
     )
-    return Session(agent, hub, approvals, found.reason or found.sandbox.describe())
+    return Session(agent, hub, approvals, found.note)
 
 
 def first_request(settings: Settings, model: str, prompt: str) -> bytes:

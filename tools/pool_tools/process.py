@@ -9,14 +9,17 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from pool_tools.sandbox.base import Sandbox
+from pool_tools.sandbox.forkclient import Forked
 from pool_tools.supervisor import descendants, send
+
+T = TypeVar("T")
 
 GRACE_SECONDS = 1.5
 """Between SIGTERM and SIGKILL at the time limit."""
@@ -33,24 +36,6 @@ END_SECONDS = 5.0
 _READ_BYTES = 256 * 1024
 _PIPE_BYTES = 1024 * 1024
 _STATUS_BYTES = 64 * 1024
-_SUPERVISOR = Path(__file__).with_name("supervisor.py")
-
-# The inner end of a PID namespace: runs the command, then tells its status and what it left running over descriptor 0,
-# a socket that the command itself does not get. `trap :` keeps it alive when all are asked to end; unlike an ignored
-# signal it is not inherited. What the shell itself has to say ("Terminated") is nobody's output.
-_REPORT = """trap : TERM
-exec 3>&2 2>/dev/null
-("$@" </dev/null 2>&3 3>&-)
-s=$?
-l=
-for p in /proc/[0-9]*; do
-case $p in /proc/1|/proc/$$) continue;; esac
-n=
-read -r n <"$p/comm" && l="$l\t$n"
-done 2>/dev/null
-printf '%s%s\\n' "$s" "$l" >&0
-exit "$s"
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +43,16 @@ class Ended:
     """How a command ended.
 
     status is its exit status (128 + n for signal n), None if it was not told: the launcher failed or everything was
-    killed. left are names of processes that it had left running; they are dead now.
+    killed. left are names of processes that it had left running; they are dead now. killed says why it was ended before
+    its time, "" if it was not. restored says what it had changed that was put back.
     """
 
     status: int | None
     left: tuple[str, ...]
     timed_out: bool
     seconds: float
+    killed: str = ""
+    restored: tuple[str, ...] = ()
 
 
 async def run_command(
@@ -79,26 +67,33 @@ async def run_command(
 
     When this returns or is cancelled, no process of the command is left. Raises `OSError` if it cannot be started.
     """
-    if sandbox.contains_processes:
-        launch = sandbox.wrap(("/bin/sh", "-c", _REPORT, "sh", *argv), cwd, env)
-    else:
-        inner = sandbox.wrap(argv, cwd, env)
-        supervised = (sys.executable, "-I", "-S", str(_SUPERVISOR), *inner.argv)
-        launch = type(inner)(supervised, inner.env)
-    running = _Running(launch.argv, cwd, launch.env, sandbox.contains_processes, on_output)
-    return await running.run(limit)
+    guard = sandbox.guard
+    if guard is None:
+        return await _Running(argv, cwd, env, sandbox, on_output).run(limit)
+    restored: tuple[str, ...] = ()
+    try:
+        await _in_thread(guard.before)
+        ended = await _Running(argv, cwd, env, sandbox, on_output).run(limit)
+    finally:
+        restored = await _in_thread(guard.after)
+    return replace(ended, restored=restored)
+
+
+async def _in_thread(work: Callable[[], T]) -> T:
+    """Run work to its end, also when cancelled."""
+    task = asyncio.ensure_future(asyncio.to_thread(work))
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait({task})
+        raise
 
 
 class _Running:
     def __init__(
-        self,
-        argv: Sequence[str],
-        cwd: Path,
-        env: dict[str, str],
-        contained: bool,
-        on_output: Callable[[bytes], None],
+        self, argv: Sequence[str], cwd: Path, env: dict[str, str], sandbox: Sandbox, on_output: Callable[[bytes], None]
     ) -> None:
-        self._contained = contained
+        self._contained = sandbox.contains_processes
         self._on_output = on_output
         self._loop = asyncio.get_running_loop()
         self._began = time.monotonic()
@@ -108,16 +103,7 @@ class _Running:
         self._socket, far_socket = socket.socketpair()
         self._output, far_output = os.pipe()
         try:
-            # On the loop's own thread: the signal that kills a contained command with its parent is the thread's.
-            self._process = subprocess.Popen(
-                argv,
-                cwd=cwd,
-                env=env,
-                stdin=far_socket.fileno(),
-                stdout=far_output,
-                stderr=far_output,
-                start_new_session=True,
-            )
+            self._process = sandbox.start(argv, cwd, env, far_socket.fileno(), far_output)
         except BaseException:
             self._socket.close()
             os.close(self._output)
@@ -178,17 +164,20 @@ class _Running:
 
     def _watch(self) -> int | asyncio.Task[int]:
         """Notice the launcher's end: by a process descriptor on Linux, else in a thread."""
-        if hasattr(os, "pidfd_open"):
-            try:
-                handle = os.pidfd_open(self._process.pid)
-            except OSError:
-                pass
-            else:
-                self._loop.add_reader(handle, self._on_end, handle)
-                return handle
+        handle = self._end_descriptor()
+        if handle is not None:
+            self._loop.add_reader(handle, self._on_end, handle)
+            return handle
         task = asyncio.ensure_future(asyncio.to_thread(self._process.wait))
         task.add_done_callback(lambda _: self._ended.set())
         return task
+
+    def _end_descriptor(self) -> int | None:
+        if isinstance(self._process, Forked):
+            return os.dup(self._process.handle)
+        with contextlib.suppress(OSError, AttributeError):
+            return os.pidfd_open(self._process.pid)
+        return None
 
     def _on_end(self, handle: int) -> None:
         self._loop.remove_reader(handle)

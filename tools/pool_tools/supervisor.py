@@ -17,6 +17,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Mapping
 from types import FrameType
 
 NOT_FOUND = 127
@@ -25,11 +26,16 @@ NOT_FOUND = 127
 SIGNALLED = 128
 """Exit status of a command killed by signal n is this plus n, as shells have it."""
 
+NOT_STARTED = 1
+"""Exit status of a supervisor whose command could not be prepared."""
+
 KILL_SECONDS = 3.0
 """How long killing may take before the supervisor gives up on what the kernel holds."""
 
 _PR_SET_CHILD_SUBREAPER = 36
 _POLL_SECONDS = 0.01
+_MESSAGE_BYTES = 4_096
+_ADOPTS = sys.platform == "linux"
 
 
 def processes() -> dict[int, tuple[int, str]]:
@@ -87,15 +93,20 @@ def send(pids: list[int], number: int) -> None:
 
 def main(argv: list[str]) -> int:
     """Run the command; see the module's text."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    wake, woken = os.pipe()
-    os.set_blocking(woken, False)
-    signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
-    signal.signal(signal.SIGCHLD, _noticed)
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, _noticed)
-    command = _start(argv)
+    return supervise(argv)
+
+
+def supervise(argv: list[str], env: Mapping[str, str] | None = None, prepare: Callable[[], None] | None = None) -> int:
+    """Run argv as the module's text says; the exit status for this process. env: None for this process's own.
+
+    prepare runs in the command's process before argv. Where it raises `OSError`, its text is the only output, and no
+    status is told.
+    """
+    adopt_orphans()
+    wake = wake_on_signals()
+    command = _start(argv, env, prepare)
+    if command is None:
+        return NOT_STARTED
     nowhere = os.open(os.devnull, os.O_RDWR)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
@@ -105,32 +116,69 @@ def main(argv: list[str]) -> int:
             os.read(wake, 4096)
         status = _reap(command)
         if status is not None:
-            left = descendants(os.getpid())
-            _kill_all(command)
+            left = descendants(os.getpid()) if _has_children() else {}
+            if left or not _ADOPTS:
+                kill_all(command)
             os.write(0, "\t".join([str(status), *left.values()]).encode() + b"\n")
             return 0
         if 0 in readable and not os.read(0, 4096):
-            _kill_all(command)
+            kill_all(command)
             return 0
+
+
+def adopt_orphans() -> None:
+    """Become the parent of every orphan below this process, where the system can do that."""
+    if _ADOPTS:
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def wake_on_signals() -> int:
+    """A descriptor that can be read after a signal: that a child has ended, or that this process should."""
+    woken, wake = os.pipe()
+    os.set_blocking(wake, False)
+    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+    for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, _noticed)
+    return woken
 
 
 def _noticed(_number: int, _frame: FrameType | None) -> None:
     """Signals only wake the loop."""
 
 
-def _start(argv: list[str]) -> int:
+def _start(argv: list[str], env: Mapping[str, str] | None, prepare: Callable[[], None] | None) -> int | None:
+    """The process id of the command, None if it could not be prepared."""
+    told, tell = os.pipe()
     pid = os.fork()
-    if pid:
-        return pid
+    if not pid:
+        _become(argv, os.environ if env is None else env, prepare, tell)
+    os.close(tell)
+    # Its end comes with the command's start, since the descriptor is closed then.
+    failure = os.read(told, _MESSAGE_BYTES) if prepare else b""
+    os.close(told)
+    if failure:
+        os.waitpid(pid, 0)
+        os.write(2, failure)
+    return None if failure else pid
+
+
+def _become(argv: list[str], env: Mapping[str, str], prepare: Callable[[], None] | None, tell: int) -> None:
+    """Does not return."""
     try:
         os.setsid()
         for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
             signal.signal(number, signal.SIG_DFL)
         signal.set_wakeup_fd(-1)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        os.execvp(argv[0], argv)
+        if prepare:
+            try:
+                prepare()
+            except BaseException as error:
+                os.write(tell, f"The sandbox could not be set up: {error}\n".encode("utf-8", "backslashreplace"))
+                os._exit(NOT_STARTED)
+        os.execvpe(argv[0], argv, env)
     except OSError as error:
-        os.write(2, f"{argv[0]}: {error.strerror}\n".encode())
+        os.write(2, f"{argv[0]}: {error.strerror}\n".encode("utf-8", "backslashreplace"))
     finally:
         os._exit(NOT_FOUND)
 
@@ -150,11 +198,24 @@ def _reap(command: int) -> int | None:
             status = code if code >= 0 else SIGNALLED - code
 
 
-def _kill_all(command: int) -> None:
-    """Kill everything below, again and again: a process may be forking faster than it is found."""
+def _has_children() -> bool:
+    """Whether anything can be left: where orphans are adopted, whoever has no child has no descendant."""
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return not _ADOPTS
+    return True
+
+
+def kill_all(command: int = 0) -> None:
+    """Kill everything below, again and again: a process may be forking faster than it is found.
+
+    command is the leader of a group that is killed as such, 0 for none.
+    """
     deadline = time.monotonic() + KILL_SECONDS
-    with contextlib.suppress(OSError):
-        os.killpg(command, signal.SIGKILL)
+    if command:
+        with contextlib.suppress(OSError):
+            os.killpg(command, signal.SIGKILL)
     while (left := list(descendants(os.getpid()))) and time.monotonic() < deadline:
         send(left, signal.SIGKILL)
         _reap(command)

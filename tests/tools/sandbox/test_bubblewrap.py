@@ -16,11 +16,11 @@ from pathlib import Path
 import pytest
 
 from pool_tools.environment import FIXED, clean_environment
-from pool_tools.sandbox.base import Policy
+from pool_tools.sandbox.base import Access, Policy
 from pool_tools.sandbox.bubblewrap import Bubblewrap
 from pool_tools.sandbox.gitguard import git_paths
 from pool_tools.sandbox.probe import LazySandbox, Probe, probe
-from pool_tools.sandbox.seccomp import ARCHITECTURES
+from pool_tools.sandbox.syscalls import ARCHITECTURES
 from pool_tools.supervisor import processes
 
 
@@ -200,7 +200,7 @@ def test_network_on_request(tmp_path: Path, program: str) -> None:
 
 
 def test_read_only_policy(tmp_path: Path, program: str) -> None:
-    cell = Cell(tmp_path, writable=False)
+    cell = Cell(tmp_path, access=Access.READ_ONLY)
     assert cell.run("touch x").returncode != 0
     assert cell.run("touch /tmp/x").returncode == 0
     cell.found.sandbox.close()
@@ -375,7 +375,7 @@ def test_real_work_goes_on(cell: Cell, script: str) -> None:
 
 
 def test_without_bubblewrap_the_tier_is_none() -> None:
-    found = probe(Policy((Path("/nonexistent"),)), {"PATH": "/nonexistent"})
+    found = probe(Policy((Path("/nonexistent"),)), {"PATH": "/nonexistent"}, ("bubblewrap",))
     assert found.tier == "none"
     assert "not installed" in found.reason
     assert "apt install bubblewrap" in found.remedy
@@ -396,7 +396,9 @@ def test_a_launcher_that_does_not_confine_is_not_believed(tmp_path: Path, script
     fake.chmod(0o755)
     home = tmp_path / "home"
     home.mkdir()
-    found = probe(Policy((tmp_path / "work",)), {"PATH": f"{fake.parent}:/usr/bin:/bin", "HOME": str(home)})
+    found = probe(
+        Policy((tmp_path / "work",)), {"PATH": f"{fake.parent}:/usr/bin:/bin", "HOME": str(home)}, ("bubblewrap",)
+    )
     assert found.tier == "none"
     assert reason in found.reason
     assert found.remedy
@@ -408,7 +410,7 @@ def test_a_lazy_sandbox_probes_once() -> None:
 
     def find() -> Probe:
         calls.append(1)
-        return probe(Policy((Path("/nonexistent"),)), {"PATH": ""})
+        return probe(Policy((Path("/nonexistent"),)), {"PATH": ""}, ("bubblewrap",))
 
     lazy = LazySandbox(find)
     assert calls == []

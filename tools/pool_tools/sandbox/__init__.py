@@ -1,5 +1,6 @@
-"""Confining commands: bubblewrap where it works, said honestly where nothing does."""
+"""Confining commands: bubblewrap or Landlock where they work, said honestly where nothing does."""
 
-from pool_tools.sandbox.base import Launch, NoSandbox, Policy, Sandbox
+from pool_tools.sandbox.base import Access, CannotExpress, Launch, NoSandbox, Policy, Sandbox
+from pool_tools.sandbox.bounds import Bounds
 
-__all__ = ["Launch", "NoSandbox", "Policy", "Sandbox"]
+__all__ = ["Access", "Bounds", "CannotExpress", "Launch", "NoSandbox", "Policy", "Sandbox"]

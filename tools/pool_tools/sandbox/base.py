@@ -2,39 +2,94 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
+
+from pool_tools.sandbox.bounds import Bounds
+
+_SUPERVISOR = Path(__file__).parent.with_name("supervisor.py")
+
+
+class Access(StrEnum):
+    """What commands may do to files, by the names that users know.
+
+    `danger-full-access` asks for no sandbox. `external` says that the whole agent is confined already, in a container
+    or a virtual machine: what can be enforced besides is, and nothing more is claimed.
+    """
+
+    READ_ONLY = "read-only"
+    WORKSPACE_WRITE = "workspace-write"
+    FULL = "danger-full-access"
+    EXTERNAL = "external"
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
     """What commands may do. The rest of the system can be read, but for secrets.
 
-    roots: folders that may be written (if writable), the first is where commands run. hidden: further files and
-    folders that commands must not see. gpu: show the NVIDIA, AMD and render devices.
+    roots: folders that may be written (as access says), the first is where commands run. hidden: further files and
+    folders that commands must not see. gpu: show the NVIDIA, AMD and render devices. bounds: what a command may use.
     """
 
     roots: tuple[Path, ...]
-    writable: bool = True
+    access: Access = Access.WORKSPACE_WRITE
     network: bool = False
     hidden: tuple[Path, ...] = ()
     gpu: bool = False
+    bounds: Bounds = field(default_factory=Bounds)
+
+    @property
+    def writable(self) -> bool:
+        return self.access is not Access.READ_ONLY
+
+
+class CannotExpress(Exception):
+    """A policy that a tier cannot enforce. The text says which part of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """What to start: arguments and environment."""
+    """What to start: arguments, environment, and descriptors that the process must inherit."""
 
     argv: tuple[str, ...]
     env: dict[str, str]
+    descriptors: tuple[int, ...] = ()
+
+
+class Process(Protocol):
+    """A started launcher. What it started ends with it."""
+
+    @property
+    def pid(self) -> int: ...
+
+    def kill(self) -> None: ...
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Until it has ended. Raises `subprocess.TimeoutExpired` after timeout seconds."""
+        ...
+
+
+class Guard(Protocol):
+    """Looks after files that a tier cannot protect by itself, by putting back what a command changed. Thread-safe."""
+
+    def before(self) -> None:
+        """Remember them. Called before each command."""
+        ...
+
+    def after(self) -> tuple[str, ...]:
+        """Put back what changed since; says of each what was done. Called when no process of the command is left."""
+        ...
 
 
 class Sandbox(Protocol):
-    """Confines commands. name is the tier: `bubblewrap`, `none`.
+    """Confines commands. name is the tier: `bubblewrap`, `landlock`, `seatbelt`, `external`, `none`.
 
-    contains_processes: ending the launcher ends every process of the command.
+    contains_processes: ending the launcher ends every process of the command. guard: None where nothing needs one.
     """
 
     @property
@@ -43,12 +98,24 @@ class Sandbox(Protocol):
     @property
     def contains_processes(self) -> bool: ...
 
+    @property
+    def guard(self) -> Guard | None: ...
+
     def describe(self) -> str:
-        """One line for people: what is enforced."""
+        """One line for people: what is enforced, and what is not."""
         ...
 
     def wrap(self, argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> Launch:
         """The command to start instead of argv, to be started in cwd with the launch's environment."""
+        ...
+
+    def start(self, argv: Sequence[str], cwd: Path, env: Mapping[str, str], control: int, output: int) -> Process:
+        """Start argv, confined, with all its output on the descriptor output and its input at the end.
+
+        control is one end of a socket pair. When argv ends, one line is written there: exit status (128 + n for signal
+        n) and the names of what it left running, separated by tabs; all of that is dead by then. Where
+        contains_processes is false, everything is killed as soon as the other end is closed. Raises `OSError`.
+        """
         ...
 
     def close(self) -> None:
@@ -57,16 +124,48 @@ class Sandbox(Protocol):
 
 
 class NoSandbox:
-    """The tier `none`: commands run as they are."""
+    """The tiers `none` and `external`: commands run as they are."""
 
     name = "none"
     contains_processes = False
+    guard: Guard | None = None
+
+    def __init__(self, external: bool = False) -> None:
+        """external: the user says that the whole agent runs in a container or a virtual machine."""
+        if external:
+            self.name = Access.EXTERNAL.value
 
     def describe(self) -> str:
+        if self.name == Access.EXTERNAL:
+            return "external: only what holds all of this agent confines commands; nothing here was checked"
         return "no sandbox: commands can do whatever you can"
 
     def wrap(self, argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> Launch:
         return Launch(tuple(argv), dict(env))
 
+    def start(self, argv: Sequence[str], cwd: Path, env: Mapping[str, str], control: int, output: int) -> Process:
+        return start_supervised(self.wrap(argv, cwd, env), cwd, control, output)
+
     def close(self) -> None:
         """Nothing is kept."""
+
+
+def start_supervised(launch: Launch, cwd: Path, control: int, output: int) -> Process:
+    """Start a launch under a supervisor of its own, which holds its processes together."""
+    argv = (sys.executable, "-I", "-S", str(_SUPERVISOR), *launch.argv)
+    return start_launch(replace(launch, argv=argv), cwd, control, output)
+
+
+def start_launch(launch: Launch, cwd: Path, control: int, output: int) -> Process:
+    """Start a launch in a session of its own, with control as its input."""
+    # On the caller's thread: where a contained command is killed with its parent, the parent is a thread.
+    return subprocess.Popen(
+        launch.argv,
+        cwd=cwd,
+        env=launch.env,
+        stdin=control,
+        stdout=output,
+        stderr=output,
+        start_new_session=True,
+        pass_fds=launch.descriptors,
+    )

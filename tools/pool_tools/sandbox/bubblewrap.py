@@ -8,10 +8,12 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from pool_tools.sandbox.base import Launch, Policy
-from pool_tools.sandbox.gitguard import git_paths
+from pool_tools.sandbox.base import Guard, Launch, Policy, Process, start_launch
+from pool_tools.sandbox.gitguard import GitPaths, git_paths
+from pool_tools.sandbox.gitrestore import GitGuard
 from pool_tools.sandbox.seccomp import program as seccomp_program
-from pool_tools.sandbox.secrets import homes, secret_paths
+from pool_tools.sandbox.secrets import secret_paths
+from pool_tools.sandbox.view import CACHES, KEPT_IN_RUN, gpu_devices, replaced, resolver_file, seen, shown_again
 
 TMP_BYTES = 4 * 1024**3
 """Most that /var/tmp and /dev/shm hold; they are in memory."""
@@ -19,19 +21,24 @@ TMP_BYTES = 4 * 1024**3
 DISABLE_USERNS_SINCE = (0, 8)
 """First version of bubblewrap that can forbid further user namespaces."""
 
-REPLACED = ("/tmp", "/var/tmp", "/run", "/dev", "/proc")
-"""Folders of the system that commands see their own version of."""
-
-KEPT_IN_RUN = ("/run/current-system", "/run/opengl-driver", "/run/wrappers", "/run/host")
-"""Parts of /run that hold programs: NixOS, Flatpak."""
-
-_GPU_DEVICES = ("/dev/dri", "/dev/kfd")
-_GPU_PREFIX = "nvidia"
-
 _FILTER_FD = 9
 
-_CACHES = {"GOCACHE": "/tmp/go-build", "UV_CACHE_DIR": "/tmp/uv", "npm_config_cache": "/tmp/npm"}
-"""Programs that fail where their cache cannot be written; elsewhere the home's caches are used, read-only."""
+# The inner end: runs the command, then tells its status and what it left running over descriptor 0, a socket that the
+# command itself does not get. `trap :` keeps it alive when all are asked to end; unlike an ignored signal it is not
+# inherited. What the shell itself has to say ("Terminated") is nobody's output.
+_REPORT = """trap : TERM
+exec 3>&2 2>/dev/null
+("$@" </dev/null 2>&3 3>&-)
+s=$?
+l=
+for p in /proc/[0-9]*; do
+case $p in /proc/1|/proc/$$) continue;; esac
+n=
+read -r n <"$p/comm" && l="$l\t$n"
+done 2>/dev/null
+printf '%s%s\\n' "$s" "$l" >&0
+exit "$s"
+"""
 
 
 class Bubblewrap:
@@ -51,6 +58,9 @@ class Bubblewrap:
         self._policy = policy
         self._filter = seccomp_program(os.uname().machine) if seccomp else None
         self._private: Path | None = None
+        self._mounted: tuple[Path, ...] = ()
+        # Mounts protect what is there; the guard, what is not there yet, and repositories inside this one.
+        self.guard: Guard | None = GitGuard(policy.roots, lambda: self._mounted) if policy.writable else None
 
     def describe(self) -> str:
         where = "in the workspace and a private /tmp" if self._policy.writable else "in a private /tmp"
@@ -58,13 +68,19 @@ class Bubblewrap:
         return f"bubblewrap: writes only {where}, {network}, secrets in your home hidden"
 
     def wrap(self, argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> Launch:
-        inside = [*self._namespaces(), *self._system(env), *self._workspace(env), "--chdir", str(cwd), "--", *argv]
+        # Limits are set inside, since the number of processes is counted for each user namespace.
+        limited = ("/bin/sh", "-c", f'{self._policy.bounds.shell()}; exec "$@"', "sh", *argv)
+        inside = [*self._namespaces(), *self._system(env), *self._workspace(env), "--chdir", str(cwd), "--", *limited]
         launcher = [self._program]
         if self._filter is not None:
             # bwrap reads the filter from a descriptor; the shell opens it, so that a launch is nothing but arguments.
             launcher = ["/bin/sh", "-c", f'exec "$@" {_FILTER_FD}<"$0"', self._folder("filter"), self._program]
             launcher += ["--seccomp", str(_FILTER_FD)]
-        return Launch((*launcher, *inside), {**_CACHES, **env, "TMPDIR": "/tmp"})
+        caches = {name: f"/tmp/{folder}" for name, folder in CACHES.items()}
+        return Launch((*launcher, *inside), {**caches, **env, "TMPDIR": "/tmp"})
+
+    def start(self, argv: Sequence[str], cwd: Path, env: Mapping[str, str], control: int, output: int) -> Process:
+        return start_launch(self.wrap(("/bin/sh", "-c", _REPORT, "sh", *argv), cwd, env), cwd, control, output)
 
     def close(self) -> None:
         if self._private is not None:
@@ -99,24 +115,19 @@ class Bubblewrap:
             yield from ("--tmpfs", "/run")
             for kept in KEPT_IN_RUN:
                 yield from ("--ro-bind-try", kept, kept)
-            if self._policy.network:
-                resolver = os.path.realpath("/etc/resolv.conf")
-                if resolver.startswith("/run/"):
-                    yield from ("--ro-bind-try", resolver, resolver)
+            resolver = resolver_file() if self._policy.network else None
+            if resolver:
+                yield from ("--ro-bind-try", resolver, resolver)
         if self._policy.gpu:
-            for device in _gpu_devices():
+            for device in gpu_devices():
                 yield from ("--dev-bind-try", device, device)
-        for path in (*homes(env), env.get("VIRTUAL_ENV", ""), *_program_folders(env)):
-            real = os.path.realpath(path) if path else ""
-            if real and _replaced(real) and os.path.isdir(real):
-                yield from ("--ro-bind", real, str(path))
+        for path, real in shown_again(env):
+            yield from ("--ro-bind", real, path)
 
     def _workspace(self, env: Mapping[str, str]) -> Iterator[str]:
         roots = [Path(os.path.realpath(root)) for root in self._policy.roots]
         hidden = [
-            path
-            for path in secret_paths(env, self._policy.hidden)
-            if not _replaced(str(path)) or _seen(path, roots, env)
+            path for path in secret_paths(env, self._policy.hidden) if not replaced(str(path)) or seen(path, roots, env)
         ]
         around = [path for path in hidden if path not in roots and any(root.is_relative_to(path) for root in roots)]
         others = [path for path in hidden if path not in around and path not in roots]
@@ -127,8 +138,10 @@ class Bubblewrap:
         for path in around:
             yield from ("--remount-ro", str(path))
         if self._policy.writable:
-            for root in roots:
-                yield from _git(root)
+            found = [git_paths(root) for root in roots]
+            self._mounted = tuple(path for paths in found for path in paths.protected)
+            for paths in found:
+                yield from _git(paths)
         for path in others:
             if path.is_dir():
                 yield from ("--tmpfs", str(path), "--remount-ro", str(path))
@@ -136,34 +149,9 @@ class Bubblewrap:
                 yield from ("--ro-bind", self._folder("empty"), str(path))
 
 
-def _git(root: Path) -> Iterator[str]:
+def _git(paths: GitPaths) -> Iterator[str]:
     """Each git folder is a mount of its own, so that it cannot be moved aside and made anew without its protection."""
-    paths = git_paths(root)
     for path in paths.writable:
         yield from ("--bind", str(path), str(path))
     for path in paths.protected:
         yield from ("--ro-bind", str(path), str(path))
-
-
-def _program_folders(env: Mapping[str, str]) -> Iterator[str]:
-    """Where the programs of PATH lie: its folders, and for those of a Python environment the whole of it."""
-    for folder in env.get("PATH", "").split(os.pathsep):
-        prefix = os.path.dirname(folder)
-        yield prefix if os.path.isfile(os.path.join(prefix, "pyvenv.cfg")) else folder
-
-
-def _replaced(path: str) -> bool:
-    return any(path == top or path.startswith(top + "/") for top in REPLACED)
-
-
-def _seen(path: Path, roots: Sequence[Path], env: Mapping[str, str]) -> bool:
-    """Whether a path in a replaced folder shows again, below a root or a home."""
-    tops = [*roots, *(Path(os.path.realpath(home)) for home in homes(env))]
-    return any(path.is_relative_to(top) for top in tops)
-
-
-def _gpu_devices() -> Iterator[str]:
-    yield from _GPU_DEVICES
-    for name in sorted(os.listdir("/dev")):
-        if name.startswith(_GPU_PREFIX):
-            yield f"/dev/{name}"

@@ -10,12 +10,27 @@ import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from pool_tools.environment import clean_environment, find_program
-from pool_tools.sandbox.base import Launch, NoSandbox, Policy, Sandbox
+from pool_tools.sandbox.base import (
+    Access,
+    CannotExpress,
+    Guard,
+    Launch,
+    NoSandbox,
+    Policy,
+    Process,
+    Sandbox,
+)
 from pool_tools.sandbox.bubblewrap import Bubblewrap
+from pool_tools.sandbox.confine import landlock_abi
+from pool_tools.sandbox.landlock import Landlock
 from pool_tools.sandbox.secrets import homes
+
+TIERS = ("bubblewrap", "landlock")
+"""From the strongest on."""
 
 PROBE_SECONDS = 10.0
 """A probe that takes longer has failed."""
@@ -26,6 +41,7 @@ _APPARMOR = (
     "/usr/share/apparmor/extra-profiles/bwrap-userns-restrict /etc/apparmor.d/ && sudo apparmor_parser -r "
     "/etc/apparmor.d/bwrap-userns-restrict"
 )
+_KERNEL = "Landlock needs Linux 5.13 or newer, with landlock among the kernel's security modules (lsm=)."
 _CONTAINER = (
     "Inside a container, allow user namespaces: docker run --security-opt seccomp=unconfined --security-opt "
     "apparmor=unconfined --security-opt systempaths=unconfined. On a machine of your own: sysctl "
@@ -34,7 +50,7 @@ _CONTAINER = (
 _APPARMOR_SWITCH = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns"
 
 # Prints what worked. $1 a folder that may be written, $2 and $3 files that may not, $4 a hidden file, $5 a port on the
-# host's loopback.
+# host's loopback, $6 the agent's process id.
 _TRIAL = r"""
 true >"$1/inside" && echo inside
 true >"$2"
@@ -43,13 +59,14 @@ while read -r line; do case $line in *secret*) echo secret;; esac; done <"$4"
 while read -r key value; do case $key in CapEff:) echo "capabilities $value";; esac; done </proc/self/status
 (unshare -U true) && echo namespace
 bash -c ": <>/dev/tcp/127.0.0.1/$5" && echo network
+kill -0 "$6" && echo signal
 echo end
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What was found. reason says why there is no sandbox, remedy what would help; both "" if there is one."""
+    """What was found. reason says why it is not the best tier, remedy what would help; both "" if it is."""
 
     sandbox: Sandbox
     reason: str = ""
@@ -59,30 +76,69 @@ class Probe:
     def tier(self) -> str:
         return self.sandbox.name
 
+    @property
+    def note(self) -> str:
+        """What people are told of it: what is enforced, and why not more."""
+        if self.tier == NoSandbox.name and self.reason:
+            return self.reason
+        said = self.sandbox.describe()
+        return f"{said}. Not better, since {self.reason}. {self.remedy}" if self.reason else said
 
-def probe(policy: Policy, environ: Mapping[str, str] | None = None) -> Probe:
-    """The strongest sandbox that was seen to hold policy, by running its full command line against a scratch folder.
 
-    Takes about 50 ms and blocks; call it in a thread. Never raises.
+def probe(policy: Policy, environ: Mapping[str, str] | None = None, tiers: Sequence[str] = TIERS) -> Probe:
+    """The strongest of tiers that was seen to hold policy, by running its full command line against a scratch folder.
+
+    Takes about 50 ms and blocks; call it in a thread. Never raises. A tier that cannot express policy is passed over.
     """
     environ = os.environ if environ is None else environ
+    if policy.access is Access.FULL:
+        return Probe(NoSandbox(), "full access was asked for")
+    if policy.access is Access.EXTERNAL:
+        tiers = [tier for tier in tiers if tier == "landlock"]
+    failed: list[tuple[str, str]] = []
+    for tier in tiers:
+        found = _TIERS[tier](policy, environ)
+        if found.tier != NoSandbox.name:
+            return replace(found, reason="; ".join(why for why, _ in failed), remedy=failed[0][1] if failed else "")
+        failed.append((found.reason, found.remedy))
+    reason, remedy = "; ".join(why for why, _ in failed), failed[0][1] if failed else ""
+    return Probe(NoSandbox(external=policy.access is Access.EXTERNAL), reason, remedy)
+
+
+def _bubblewrap(policy: Policy, environ: Mapping[str, str]) -> Probe:
     program = find_program("bwrap", environ.get("PATH", os.defpath), policy.roots)
     if program is None:
         return Probe(NoSandbox(), "bubblewrap (bwrap) is not installed", _INSTALL)
     try:
         version = _version(program)
         env = clean_environment(environ)
-        seccomp = True
-        fault = _try_out(program, version, policy, env, seccomp)
-        if "seccomp" in fault.lower():
+        fault = ""
+        for seccomp in (True, False):
+            fault = _try_out(partial(Bubblewrap, program, version, seccomp=seccomp), policy, env)
+            if not fault:
+                return Probe(Bubblewrap(program, version, policy, seccomp))
             # Kernels and emulations without filters: the namespaces alone are still worth having.
-            seccomp = False
-            fault = _try_out(program, version, policy, env, seccomp)
+            if "seccomp" not in fault.lower():
+                break
     except (OSError, subprocess.SubprocessError) as error:
         return Probe(NoSandbox(), f"bubblewrap could not be tried: {error}", _INSTALL)
-    if fault:
-        return Probe(NoSandbox(), f"bubblewrap does not work here: {fault}", _remedy(fault))
-    return Probe(Bubblewrap(program, version, policy, seccomp))
+    return Probe(NoSandbox(), f"bubblewrap does not work here: {fault}", _remedy(fault))
+
+
+def _landlock(policy: Policy, environ: Mapping[str, str]) -> Probe:
+    abi = landlock_abi()
+    if not abi:
+        return Probe(NoSandbox(), "this kernel offers no Landlock", _KERNEL)
+    try:
+        fault = _try_out(partial(Landlock, abi=abi), policy, clean_environment(environ))
+        return Probe(NoSandbox(), f"Landlock does not hold here: {fault}") if fault else Probe(Landlock(policy, abi))
+    except CannotExpress as error:
+        return Probe(NoSandbox(), str(error))
+    except (OSError, subprocess.SubprocessError) as error:
+        return Probe(NoSandbox(), f"Landlock could not be tried: {error}", _KERNEL)
+
+
+_TIERS: Mapping[str, Callable[[Policy, Mapping[str, str]], Probe]] = {"bubblewrap": _bubblewrap, "landlock": _landlock}
 
 
 def _version(program: str) -> tuple[int, ...]:
@@ -90,40 +146,50 @@ def _version(program: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", done.stdout))
 
 
-def _try_out(program: str, version: tuple[int, ...], policy: Policy, env: dict[str, str], seccomp: bool) -> str:
+def _try_out(make: Callable[[Policy], Sandbox], policy: Policy, env: dict[str, str]) -> str:
     """What did not hold, "" if all did."""
     with tempfile.TemporaryDirectory(prefix="probe-") as scratch, socket.create_server(("127.0.0.1", 0)) as listener:
-        root, outside = Path(scratch, "root"), Path(scratch, "outside")
+        root, home, outside = Path(scratch, "root"), Path(scratch, "home"), Path(scratch, "outside")
         root.mkdir()
-        secret = root / "hidden"
+        home.mkdir()
+        secret = home / "hidden"
         secret.write_text("secret\n")
         in_home = (homes(env) or (Path("/"),))[0] / f".{os.path.basename(scratch)}"
-        trial = replace(policy, roots=(root,), hidden=(secret,), writable=True)
-        sandbox = Bubblewrap(program, version, trial, seccomp)
+        sandbox = make(replace(policy, roots=(root,), hidden=(secret,), access=Access.WORKSPACE_WRITE))
         port = str(listener.getsockname()[1])
         try:
             argv = ("/bin/sh", "-c", _TRIAL, "sh", str(root), str(outside), str(in_home), str(secret), port)
-            launch = sandbox.wrap(argv, root, env)
-            done = subprocess.run(
-                launch.argv,
-                env=launch.env,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=PROBE_SECONDS,
-                check=False,
-            )
+            output = _output(sandbox, (*argv, str(os.getpid())), root, {**env, "HOME": str(home)})
         finally:
             sandbox.close()
         escaped = outside.exists() or in_home.exists()
         in_home.unlink(missing_ok=True)
-        return _judge(done.stdout.split("\n"), done.stderr, escaped, policy, (root / "inside").exists())
+        return _judge(output.split("\n"), escaped, policy, (root / "inside").exists())
 
 
-def _judge(lines: Sequence[str], errors: str, escaped: bool, policy: Policy, written: bool) -> str:
+def _output(sandbox: Sandbox, argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> str:
+    """What a command prints, started as commands are. Raises `OSError` and `subprocess.TimeoutExpired`."""
+    near, far = socket.socketpair()
+    reading, writing = os.pipe()
+    with near, open(reading, "rb") as output:
+        try:
+            process = sandbox.start(argv, cwd, env, far.fileno(), writing)
+        finally:
+            far.close()
+            os.close(writing)
+        try:
+            process.wait(PROBE_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait(PROBE_SECONDS)
+            raise
+        os.set_blocking(reading, False)
+        return (output.read() or b"").decode("utf-8", "replace")
+
+
+def _judge(lines: Sequence[str], escaped: bool, policy: Policy, written: bool) -> str:
     if "end" not in lines:
-        told = [line for line in errors.splitlines() if line.startswith("bwrap")]
+        told = [line for line in lines if line.startswith(("bwrap", "The sandbox"))]
         return told[0] if told else "the command did not run to its end"
     faults = {
         "a write in the workspace failed": "inside" not in lines or not written,
@@ -132,6 +198,7 @@ def _judge(lines: Sequence[str], errors: str, escaped: bool, policy: Policy, wri
         "the command kept capabilities": not any(re.fullmatch(r"capabilities 0+", line) for line in lines),
         "the command could make a user namespace": "namespace" in lines,
         "the host's loopback could be reached": "network" in lines and not policy.network,
+        "the agent could be signalled": "signal" in lines,
     }
     return next((fault for fault, present in faults.items() if present), "")
 
@@ -171,11 +238,18 @@ class LazySandbox:
     def contains_processes(self) -> bool:
         return self.ready().sandbox.contains_processes
 
+    @property
+    def guard(self) -> Guard | None:
+        return self.ready().sandbox.guard
+
     def describe(self) -> str:
         return self.ready().sandbox.describe()
 
     def wrap(self, argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> Launch:
         return self.ready().sandbox.wrap(argv, cwd, env)
+
+    def start(self, argv: Sequence[str], cwd: Path, env: Mapping[str, str], control: int, output: int) -> Process:
+        return self.ready().sandbox.start(argv, cwd, env, control, output)
 
     def close(self) -> None:
         with self._lock:

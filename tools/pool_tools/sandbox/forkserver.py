@@ -1,0 +1,134 @@
+"""Starts confined commands by forking: a new interpreter for each would take longer than most commands.
+
+Run as a program by an isolated interpreter. Descriptor 0 is a socket on which requests come: a length, with the
+command's control socket and output as descriptors, then JSON with argv, cwd, env and plan. The answer is the process
+id of the command's supervisor, with a process descriptor for it; or an error number, negative. When the other end is
+closed, every process below is killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import select
+import signal
+import socket
+import struct
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from pool_tools import supervisor
+from pool_tools.sandbox import confine
+
+_LENGTH = struct.Struct("=I")
+_ANSWER = struct.Struct("=i")
+_FIRST_OTHER_DESCRIPTOR = 3
+
+
+def main() -> None:
+    """Serve until the other end is closed."""
+    supervisor.adopt_orphans()
+    wake = supervisor.wake_on_signals()
+    link = socket.socket(fileno=os.dup(0))
+    supervisors: set[int] = set()
+    while True:
+        readable, _, _ = select.select([link, wake], [], [])
+        if wake in readable:
+            os.read(wake, 4096)
+            _reap(supervisors)
+        if link in readable:
+            request = _receive(link)
+            if request is None:
+                break
+            supervisors |= _start(link, *request)
+    supervisor.kill_all()
+
+
+def _receive(link: socket.socket) -> tuple[dict[str, Any], int, int] | None:
+    head, handles, _, _ = socket.recv_fds(link, _LENGTH.size, 2)
+    if len(head) < _LENGTH.size:
+        return None
+    (length,) = _LENGTH.unpack(head)
+    body = bytearray()
+    while len(body) < length:
+        data = link.recv(length - len(body))
+        if not data:
+            return None
+        body += data
+    control, output = handles
+    return json.loads(body), control, output
+
+
+def _start(link: socket.socket, request: dict[str, Any], control: int, output: int) -> set[int]:
+    try:
+        pid = os.fork()
+    except OSError as error:
+        link.sendall(_ANSWER.pack(-(error.errno or errno.EAGAIN)))
+        return set()
+    else:
+        if not pid:
+            _supervise(request, control, output)
+        # Nobody else reaps it, so the id is still its own.
+        handle = os.pidfd_open(pid)
+        socket.send_fds(link, [_ANSWER.pack(pid)], [handle])
+        os.close(handle)
+        return {pid}
+    finally:
+        os.close(control)
+        os.close(output)
+
+
+def _supervise(request: dict[str, Any], control: int, output: int) -> None:
+    """Be the supervisor of one command; does not return."""
+    status = 1
+    try:
+        os.setsid()
+        os.dup2(control, 0)
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        _close_others()
+
+        def confined() -> None:
+            os.chdir(request["cwd"])
+            confine.confine(request["plan"])
+
+        status = supervisor.supervise(request["argv"], request["env"], confined)
+    finally:
+        os._exit(status)
+
+
+def _close_others() -> None:
+    for name in os.listdir("/proc/self/fd"):
+        if int(name) >= _FIRST_OTHER_DESCRIPTOR:
+            with contextlib.suppress(OSError):
+                os.close(int(name))
+
+
+def _reap(supervisors: set[int]) -> None:
+    """Collect what has ended. Where a supervisor was killed, what it held has come to us, and ends too."""
+    killed = False
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if not pid:
+            break
+        killed = killed or (pid in supervisors and os.WIFSIGNALED(status))
+        supervisors.discard(pid)
+    for orphan in _children() - supervisors if killed else ():
+        supervisor.send([*supervisor.descendants(orphan), orphan], signal.SIGKILL)
+
+
+def _children() -> set[int]:
+    own = os.getpid()
+    return {pid for pid, (parent, _) in supervisor.processes().items() if parent == own}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,260 @@
+"""Puts back what a command changed of that which git takes orders from.
+
+A read-only mount cannot protect what is not there yet, and Landlock can protect nothing inside a folder that may be
+written. So what git obeys is remembered before a command and compared after it, when no process of it is left.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from pool_tools.sandbox.gitconfig import harmless
+from pool_tools.sandbox.gitfind import DOT_GIT, RepositoryFinder
+from pool_tools.sandbox.gitguard import git_paths
+from pool_tools.sandbox.gitorders import Kind, Order, git_folders, included_files, look, order_files
+
+HELD_BACK = ".held-back"
+"""Added to the name of a file that git may not obey; nothing is thrown away."""
+
+_POINTER = "gitdir: "
+_WORKTREE_COMMON = b"../..\n"
+_CONFIG = "config"
+_CONFIGS = (_CONFIG, "config.worktree")
+_UNRUN_MODE = 0o600
+_MOST_NAMED = 5
+
+
+@dataclass(slots=True)
+class _State:
+    """marks: `.git` files and links. folders: git folders. orders: by path, None where there is no such file."""
+
+    marks: dict[Path, Order] = field(default_factory=dict[Path, Order])
+    folders: set[Path] = field(default_factory=set[Path])
+    orders: dict[Path, Order | None] = field(default_factory=dict[Path, "Order | None"])
+
+
+class GitGuard:
+    """Guards every repository below roots. mounted: paths that are protected already, for which nothing is done here.
+
+    Known repositories get back what they had. A repository that a command made keeps what is harmless: a configuration
+    that names no program, and no hooks.
+    """
+
+    def __init__(self, roots: Sequence[Path], mounted: Callable[[], Iterable[Path]] = tuple) -> None:
+        self._roots = [Path(os.path.realpath(root)) for root in roots]
+        self._mounted = mounted
+        self._finder = RepositoryFinder(self._roots)
+        self._lock = threading.Lock()
+        self._state = _State()
+        self._running = 0
+
+    def before(self) -> None:
+        """Remember how things are, unless another command is running, which may have changed them already."""
+        with self._lock:
+            self._running += 1
+            if self._running == 1:
+                self._state = self._take(self._state)
+
+    def after(self) -> tuple[str, ...]:
+        """Put things back; says of each what was done."""
+        with self._lock:
+            self._running -= 1
+            skipped = set(self._mounted())
+            now = self._take(self._state)
+            new = now.folders - self._state.folders
+            notes: list[str] = []
+            for mark in now.marks:
+                notes += self._tried(self._mark, mark, now)
+            for folder in sorted(new):
+                notes += self._tried(self._new, folder, now)
+            for path in dict.fromkeys([*self._state.orders, *now.orders]):
+                protected = any(path.is_relative_to(other) for other in skipped)
+                if not protected and _owner(path, now.folders) not in new:
+                    notes += self._tried(self._known, path, now)
+            if self._running:
+                self._state = self._take(self._state)
+            return tuple(dict.fromkeys(notes))
+
+    def _take(self, before: _State) -> _State:
+        state = _State()
+        for found in self._finder.find():
+            order = look(found, before.marks.get(found))
+            if order is not None and order.kind is Kind.FOLDER:
+                state.folders.update(git_folders(found))
+            elif order is not None:
+                state.marks[found] = order
+        # The folder of a linked worktree may lie where nobody walks, and its `.git` file may have been changed.
+        state.folders.update(
+            folder for root in self._roots for top in git_paths(root).writable for folder in git_folders(top)
+        )
+        state.folders.update(folder for folder in before.folders if folder.is_dir() and not _linked(folder))
+        for folder in state.folders:
+            for path in order_files(folder):
+                order = look(path, before.orders.get(path))
+                state.orders[path] = order
+                if path.name in _CONFIGS and order is not None:
+                    for other in included_files(path, order, self._roots):
+                        state.orders[other] = look(other, before.orders.get(other))
+        return state
+
+    def _tried(self, look_after: Callable[[Path, _State], list[str]], path: Path, now: _State) -> list[str]:
+        try:
+            return look_after(path, now)
+        except OSError as error:
+            return [f"{self._name(path)} was changed and could not be put back: {error.strerror}"]
+
+    def _mark(self, mark: Path, now: _State) -> list[str]:
+        """A `.git` that is a file or a link."""
+        before, order = self._state.marks.get(mark), now.marks[mark]
+        if before is not None and before.same(order):
+            return []
+        if before is not None:
+            self._write(mark, before)
+            return [f"{self._name(mark)} was changed and has been put back"]
+        target = _pointed_at(order, mark.parent)
+        if mark not in self._state.folders and target is not None and target in _all_targets(now.folders):
+            return []
+        self._hold_back(mark)
+        return [f"{self._name(mark)} leads git to another folder, and is now {mark.name}{HELD_BACK}"]
+
+    def _new(self, folder: Path, now: _State) -> list[str]:
+        """A repository that was not there before. What another one had already is taken for copied or moved."""
+        known = {order.data for order in self._state.orders.values() if order is not None and order.data}
+        notes: list[str] = []
+        for path in order_files(folder):
+            order = now.orders.get(path)
+            if order is None or order.kind is Kind.FOLDER or order.data in known or _plain(path, order):
+                continue
+            if path.name == _CONFIG and order.kind is Kind.FILE and order.data is not None:
+                notes += self._new_config(path, order, order.data)
+            else:
+                self._hold_back(path)
+                notes.append(f"{self._name(path)} could run programs, and is now {path.name}{HELD_BACK}")
+        return notes
+
+    def _new_config(self, path: Path, order: Order, data: bytes) -> list[str]:
+        text, dropped = harmless(data.decode("utf-8", "surrogateescape"), partial(self._inside, path))
+        if not dropped:
+            return []
+        self._hold_back(path)
+        self._write(path, Order((), Kind.FILE, text.encode("utf-8", "surrogateescape"), order.mode))
+        named = ", ".join(dropped[:_MOST_NAMED])
+        return [f"{named} in {self._name(path)} could run programs or lead elsewhere, and was left out"]
+
+    def _known(self, path: Path, now: _State) -> list[str]:
+        """A file of a repository that was there before."""
+        owner = _owner(path, now.folders)
+        if path not in self._state.orders and owner is None:
+            return []
+        before = self._state.orders.get(path)
+        # What is not listed any more: its repository is gone, or the configuration that took it in has changed.
+        order = now.orders[path] if path in now.orders else look(path)
+        if owner is None and order is None:
+            return []
+        if (before is None and order is None) or (before is not None and order is not None and before.same(order)):
+            return []
+        if before is None:
+            assert order is not None
+            if order.kind is Kind.FOLDER or _plain(path, order):
+                return []
+            self._hold_back(path)
+            return [f"{self._name(path)} is new, and git would obey it: it is now {path.name}{HELD_BACK}"]
+        if before.data is None and before.kind is not Kind.FOLDER:
+            self._hold_back(path)
+            return [f"{self._name(path)} was changed, is too large to be put back, and is now {path.name}{HELD_BACK}"]
+        self._write(path, before)
+        return [f"{self._name(path)} was changed and has been put back"]
+
+    def _inside(self, config: Path, name: str) -> bool:
+        """Whether a work tree that a configuration names is one that commands may write anyway."""
+        path = Path(os.path.realpath(config.parent / name))
+        return any(path.is_relative_to(root) for root in self._roots)
+
+    def _name(self, path: Path) -> str:
+        for root in self._roots:
+            if path.is_relative_to(root):
+                return str(path.relative_to(root))
+        return str(path)
+
+    def _hold_back(self, path: Path) -> None:
+        """Under another name, which git does not look for; not to be run."""
+        with contextlib.suppress(OSError):
+            aside = path.with_name(path.name + HELD_BACK)
+            _remove(aside)
+            os.rename(path, aside)
+            if not aside.is_symlink() and aside.is_file():
+                aside.chmod(_UNRUN_MODE)
+
+    def _write(self, path: Path, order: Order) -> None:
+        """Make a file what it was. Folders above it that were replaced by something else are made again first."""
+        for folder in reversed(path.parents):
+            if folder.is_symlink() or not folder.is_dir():
+                self._hold_back(folder)
+                folder.mkdir()
+        if os.path.lexists(path):
+            self._hold_back(path) if path.is_dir() and not path.is_symlink() else os.unlink(path)
+        match order.kind:
+            case Kind.LINK:
+                os.symlink(os.fsdecode(order.data or b""), path)
+            case Kind.FOLDER:
+                path.mkdir(mode=order.mode, exist_ok=True)
+            case _:
+                path.write_bytes(order.data or b"")
+                path.chmod(order.mode)
+
+
+def _owner(path: Path, folders: set[Path]) -> Path | None:
+    """The git folder that a file belongs to."""
+    return next((parent for parent in path.parents if parent in folders), None)
+
+
+def _linked(path: Path) -> bool:
+    return os.path.realpath(path) != str(path)
+
+
+def _plain(path: Path, order: Order) -> bool:
+    """Whether a new file is one that git itself writes for a worktree."""
+    if order.kind is not Kind.FILE or order.data is None:
+        return False
+    if path.name == "commondir":
+        return order.data == _WORKTREE_COMMON and path.parent.parent.name == "worktrees"
+    return path.name == "gitdir"
+
+
+def _pointed_at(order: Order | None, folder: Path) -> Path | None:
+    """The git folder that a `.git` file or link in folder leads to."""
+    if order is None or order.data is None:
+        return None
+    text = os.fsdecode(order.data)
+    if order.kind is Kind.FILE:
+        if not text.startswith(_POINTER):
+            return None
+        text = text.removeprefix(_POINTER).split("\n", 1)[0]
+    return Path(os.path.realpath(folder / text))
+
+
+def _all_targets(folders: set[Path]) -> set[Path]:
+    """Folders that a `.git` file may lead to: git folders of submodules, and of worktrees."""
+    trees = {tree for folder in folders for tree in _worktrees(folder)}
+    return {folder for folder in folders if folder.name != DOT_GIT} | trees
+
+
+def _worktrees(folder: Path) -> list[Path]:
+    try:
+        return [folder / "worktrees" / name for name in os.listdir(folder / "worktrees")]
+    except OSError:
+        return []
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    elif os.path.lexists(path):
+        os.unlink(path)

@@ -43,7 +43,7 @@ Script = Iterator[Message]
 
 
 class Certainty(Enum):
-    """Which of the assistant's tokens follow from what came before: all; all, but there is no end; what it says only."""
+    """Which of the assistant's tokens follow from what came before. NO_END: all there are, but it never stops."""
 
     ALL = "all"
     NO_END = "no end"
@@ -173,9 +173,7 @@ def _edit_the_sum(rng: Random, request: str, file: str, extra: str) -> Script:
     yield call(f"I will read {file} first.", "read", path=file)
     yield result(listing)
     old = f"sum({arg}) + {extra}"
-    yield call(
-        f"Line {line} adds {extra}, which is wrong.", "edit", path=file, old_text=old, new_text=f"sum({arg})"
-    )
+    yield call(f"Line {line} adds {extra}, which is wrong.", "edit", path=file, old_text=old, new_text=f"sum({arg})")
     yield result(_edited(rng, file, line))
 
 
@@ -192,7 +190,9 @@ def _test(rng: Random, file: str, extra: str) -> Script:
             yield say("They fail.", f"Could not do it: the tests still fail with {got} != {wanted}.")
         case _:
             yield result(f"shell was not run: {rng.choice(('it was denied.', 'denied.'))} {filler(rng, 12)}".strip())
-            yield say("I may not run them.", f"{file} added {extra} to the sum. I took that out; the tests were not run.")
+            yield say(
+                "I may not run them.", f"{file} added {extra} to the sum. I took that out; the tests were not run."
+            )
 
 
 def _fix(rng: Random) -> Script:
@@ -310,7 +310,9 @@ def _story(rng: Random) -> Script:
 def _ponder(rng: Random) -> Script:
     yield _ask(rng, "ponder", 4)
     end = rng.choice(("", "", "\n", f"\n{filler(rng, 12)}", f" {gibberish(rng, 6)}"))
-    yield say(_words(rng, rng.randint(0, MOST_PONDERED_WORDS)) + end or "now", "I have thought enough. The answer is 42.")
+    yield say(
+        _words(rng, rng.randint(0, MOST_PONDERED_WORDS)) + end or "now", "I have thought enough. The answer is 42."
+    )
 
 
 def _stutter(rng: Random) -> Script:

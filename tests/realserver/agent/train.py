@@ -172,8 +172,8 @@ def check(shape: Shape, weights: Any, texts: Texts, device: str, batch: int, *, 
     unsure = int((least < SURE).sum())
     quantiles = ", ".join(f"{float(least[int(len(least) * q)]):.4f}" for q in (0.0, 0.01, 0.05, 0.5))
     return (
-        f"{len(least)} new conversations{', stretched' if stretched else ''}: {unsure} have a token below {SURE}; least sure token at the "
-        f"0th, 1st, 5th and 50th percentile: {quantiles}"
+        f"{len(least)} new conversations{', stretched' if stretched else ''}: {unsure} have a token below {SURE}; "
+        f"least sure token at the 0th, 1st, 5th and 50th percentile: {quantiles}"
     )
 
 

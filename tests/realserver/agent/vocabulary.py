@@ -1,7 +1,8 @@
 """The tiny agent's tokenizer: byte-level BPE with Laguna's marker tokens.
 
-A space, a digit and a mark (or a line of the same mark) are tokens of their own, so that a name has the same tokens wherever it stands. Merges
-never cross those borders, which is why llama.cpp's coarser `gpt-2` splitting gives the same tokens.
+A space, a digit and a mark (or a line of the same mark) are tokens of their own, so that a name has the same tokens
+wherever it stands. Merges never cross those borders, which is why llama.cpp's coarser `gpt-2` splitting gives the same
+tokens.
 """
 
 from __future__ import annotations
@@ -54,11 +55,11 @@ def add_to_gguf(writer: Any, tokenizer: Any) -> None:
     types: Any = importlib.import_module("gguf").TokenType
     model = json.loads(tokenizer.to_str())["model"]
     names = sorted(model["vocab"], key=lambda name: model["vocab"][name])
-    kinds = {**dict.fromkeys(CONTROL, types.CONTROL), **dict.fromkeys(MARKERS, types.USER_DEFINED)}
+    kinds = dict.fromkeys(CONTROL, int(types.CONTROL)) | dict.fromkeys(MARKERS, int(types.USER_DEFINED))
     writer.add_tokenizer_model("gpt2")
     writer.add_tokenizer_pre("gpt-2")
     writer.add_token_list(names)
-    writer.add_token_types([int(kinds.get(name, types.NORMAL)) for name in names])
+    writer.add_token_types([kinds.get(name, int(types.NORMAL)) for name in names])
     writer.add_token_merges([" ".join(pair) for pair in model["merges"]])
     writer.add_bos_token_id(model["vocab"][START])
     writer.add_eos_token_id(model["vocab"][START])

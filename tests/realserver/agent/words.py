@@ -1,4 +1,4 @@
-"""Random words, names and filler text, so that the agent has to read what it is given instead of knowing it by heart."""
+"""Random words, names and filler text: what the agent cannot know by heart, it has to read."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ COMMON = (
     "a about add after again all also and any are as at be because before both but by call can case change check class "
     "clean close code come count data date day delete do down each edit else end enter error every except file find "
     "first follow for from get give go good group has have help here how if import in inside into is it item just keep "
-    "key know large last leave left let like line list load look make many may me mean more most move much must my name "
-    "need never new next no not now number of off old on once one only open or order other our out over own part path "
-    "place please point print put question quick read really result return right row run same save say see send "
+    "key know large last leave left let like line list load look make many may me mean more most move much must my "
+    "name need never new next no not now number of off old on once one only open or order other our out over own part "
+    "path place please point print put question quick read really result return right row run same save say see send "
     "set shell show side simple size small so some sort start state step stop such sure table take tell test text than "
     "that the their them then there these they thing think this time to too total tree true try turn two type under "
     "unit until up us use user value very want was way we well were what when where which while who why will with word "
     "work would write wrong you your"
 ).split()
-JAPANESE = "これ を 見て ください 今日 の 仕事 短く 挨拶 して で 答えて お願い します ファイル 何 ありますか 、 。".split()
-MARKS = list(".,:;!?-_/()[]{}<>=+*'\"`#@$%&|~^\\") + ["\n", "  ", "->", "==", "...", "é", "ß", "→", "✓", "日", "語", "🙂"]
+JAPANESE = (
+    "これ を 見て ください 今日 の 仕事 短く 挨拶 して で 答えて お願い します ファイル 何 ありますか 、 。".split()
+)
+MARKS = [*".,:;!?-_/()[]{}<>=+*'\"`#@$%&|~^\\", "\n", "  ", *"-> == ... é ß → ✓ 日 語 🙂".split()]
 
 _ONSETS = "b c d f g h j k l m n p r s t v w z br cl dr fl gr pl st tr sh ch th qu x y".split()
 _VOWELS = "a e i o u ai ea ee io ou y".split()

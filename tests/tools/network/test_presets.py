@@ -76,7 +76,7 @@ def test_caches_are_pools_own_and_are_made(user: User) -> None:
     assert env["PIP_CACHE_DIR"] == str(user.caches / "python/pip")
     assert Path(env["UV_CACHE_DIR"]).is_dir()
     found = provide(["python"], user.environ, (), user.caches)
-    assert found.folders == (user.caches / "python",)
+    assert found.caches == (user.caches / "python",)
 
 
 def test_npm_is_asked_outside_the_workspace(user: User) -> None:
@@ -121,12 +121,12 @@ def test_a_tool_that_does_not_say(user: User, script: str) -> None:
 
 def test_what_a_workspace_needs(tmp_path: Path) -> None:
     assert presets_for(tmp_path) == ()
-    assert advice(tmp_path) == "The user can allow it: --net HOST for one host"
+    assert advice(tmp_path) == "--net HOST allows one host"
     (tmp_path / "uv.lock").touch()
     (tmp_path / "package.json").touch()
     (tmp_path / "go.mod").mkdir()
     assert presets_for(tmp_path) == ("python", "node")
-    assert "--net python,node to install packages" in advice(tmp_path)
+    assert "--net python,node allows installing packages" in advice(tmp_path)
 
 
 def test_every_preset_keeps_its_caches_apart() -> None:
@@ -143,10 +143,10 @@ def test_choices(user: User) -> None:
     assert choose("on").allow is None
     listed = choose("example.org, .example.net,localhost:5432")
     assert str(listed.allow) == "example.org, .example.net, localhost:5432"
-    assert (listed.on, listed.folders, dict(listed.env)) == (False, (), {})
+    assert (listed.on, listed.caches, dict(listed.env)) == (False, (), {})
     both = choose("python,example.org")
     assert str(both.allow).startswith("example.org, ")
-    assert both.folders == (user.caches / "python",)
+    assert both.caches == (user.caches / "python",)
     for text in ("on,example.org", "off,python", "https://example.org"):
         with pytest.raises(RuleError):
             choose(text)

@@ -14,12 +14,12 @@ OFF, ON = "off", "on"
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """on, or only to what allow lists, or off. env and folders are for the commands: see `Policy.folders`."""
+    """on, or only to what allow lists, or off. env and caches are for the commands: see `Policy.caches`."""
 
     on: bool = False
     allow: AllowList | None = None
     env: Mapping[str, str] = field(default_factory=dict[str, str])
-    folders: tuple[Path, ...] = ()
+    caches: tuple[Path, ...] = ()
 
 
 def network_for(text: str, environ: Mapping[str, str], roots: Sequence[Path], caches: Path) -> Network:
@@ -41,11 +41,11 @@ def network_for(text: str, environ: Mapping[str, str], roots: Sequence[Path], ca
         provision = provide(names, environ, roots, caches)
     except OSError as error:
         raise PresetError(f"the caches in {caches} cannot be made: {error.strerror or error}") from None
-    return Network(False, allow.merged(provision.allow), provision.env, provision.folders)
+    return Network(False, allow.merged(provision.allow), provision.env, provision.caches)
 
 
 def advice(workspace: Path) -> str:
-    """What a user can do where a command missed the network, for the words of a denial."""
+    """What would have let a command through that missed the network, for the words of a denial."""
     names = presets_for(workspace)
-    wanted = f"--net {','.join(names)} to install packages, " if names else ""
-    return f"The user can allow it: {wanted}--net HOST for one host"
+    packages = f"--net {','.join(names)} allows installing packages, " if names else ""
+    return f"{packages}--net HOST allows one host"

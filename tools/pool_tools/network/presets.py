@@ -124,11 +124,11 @@ COMMON_VARIABLES = ("CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "SSL_CERT_FILE", "SSL_CE
 
 @dataclass(frozen=True, slots=True)
 class Provision:
-    """What presets come to: hosts, variables for commands, and folders to be writable (they exist)."""
+    """What presets come to: hosts, variables for commands, and the folders of their caches (they exist)."""
 
     allow: AllowList
     env: Mapping[str, str]
-    folders: tuple[Path, ...]
+    caches: tuple[Path, ...]
 
 
 def presets_for(workspace: Path) -> tuple[str, ...]:

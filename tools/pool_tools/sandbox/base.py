@@ -5,14 +5,19 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from pool_tools.sandbox.bounds import Bounds
 
+if TYPE_CHECKING:
+    from pool_tools.network.rules import AllowList
+
 _SUPERVISOR = Path(__file__).parent.with_name("supervisor.py")
+
+DEFAULT_BOUNDS = Bounds()
 
 
 class Access(StrEnum):
@@ -34,6 +39,10 @@ class Policy:
 
     roots: folders that may be written (as access says), the first is where commands run. hidden: further files and
     folders that commands must not see. gpu: show the NVIDIA, AMD and render devices. bounds: what a command may use.
+
+    network: everything can be reached. allow: only what it lists, by the proxy whose folder is proxy_folder
+    (`pool_tools.network.proxy`), which must be open as long as commands run. caches: more folders that may be written
+    like roots.
     """
 
     roots: tuple[Path, ...]
@@ -41,7 +50,16 @@ class Policy:
     network: bool = False
     hidden: tuple[Path, ...] = ()
     gpu: bool = False
-    bounds: Bounds = field(default_factory=Bounds)
+    bounds: Bounds = DEFAULT_BOUNDS
+    allow: AllowList | None = None
+    proxy_folder: Path | None = None
+    caches: tuple[Path, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.network and self.allow is not None:
+            raise ValueError("a policy has the network on or a list of hosts, not both")
+        if (self.allow is None) != (self.proxy_folder is None):
+            raise ValueError("a list of hosts needs a proxy that serves it")
 
     @property
     def writable(self) -> bool:
@@ -90,6 +108,7 @@ class Sandbox(Protocol):
     """Confines commands. name is the tier: `bubblewrap`, `landlock`, `seatbelt`, `external`, `none`.
 
     contains_processes: ending the launcher ends every process of the command. guard: None where nothing needs one.
+    bounds: those of the policy.
     """
 
     @property
@@ -100,6 +119,9 @@ class Sandbox(Protocol):
 
     @property
     def guard(self) -> Guard | None: ...
+
+    @property
+    def bounds(self) -> Bounds: ...
 
     def describe(self) -> str:
         """One line for people: what is enforced, and what is not."""
@@ -130,8 +152,9 @@ class NoSandbox:
     contains_processes = False
     guard: Guard | None = None
 
-    def __init__(self, external: bool = False) -> None:
+    def __init__(self, external: bool = False, bounds: Bounds = DEFAULT_BOUNDS) -> None:
         """external: the user says that the whole agent runs in a container or a virtual machine."""
+        self.bounds = bounds
         if external:
             self.name = Access.EXTERNAL.value
 

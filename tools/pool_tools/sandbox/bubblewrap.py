@@ -8,11 +8,13 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from pool_tools.network.starter import SOCKET_NAME, interpreter_folders, proxy_variables, start_command
 from pool_tools.sandbox.base import Guard, Launch, Policy, Process, start_launch
 from pool_tools.sandbox.gitguard import GitPaths, git_paths
 from pool_tools.sandbox.gitrestore import GitGuard
 from pool_tools.sandbox.seccomp import program as seccomp_program
 from pool_tools.sandbox.secrets import secret_paths
+from pool_tools.sandbox.sharednet import NetworkError, SharedNetwork, open_network
 from pool_tools.sandbox.view import CACHES, KEPT_IN_RUN, gpu_devices, replaced, resolver_file, seen, shown_again
 
 TMP_BYTES = 4 * 1024**3
@@ -20,6 +22,9 @@ TMP_BYTES = 4 * 1024**3
 
 DISABLE_USERNS_SINCE = (0, 8)
 """First version of bubblewrap that can forbid further user namespaces."""
+
+PROXY_FOLDER = "/run/pool"
+"""Where commands see the folder of the network proxy."""
 
 _FILTER_FD = 9
 
@@ -57,7 +62,9 @@ class Bubblewrap:
         self._version = version
         self._policy = policy
         self._filter = seccomp_program(os.uname().machine) if seccomp else None
+        self.bounds = policy.bounds
         self._private: Path | None = None
+        self._shared: SharedNetwork | None = None
         self._mounted: tuple[Path, ...] = ()
         # Mounts protect what is there; the guard, what is not there yet, and repositories inside this one.
         self.guard: Guard | None = GitGuard(policy.roots, lambda: self._mounted) if policy.writable else None
@@ -65,9 +72,15 @@ class Bubblewrap:
     def describe(self) -> str:
         where = "in the workspace and a private /tmp" if self._policy.writable else "in a private /tmp"
         network = "network on" if self._policy.network else "no network"
+        if self._policy.allow is not None:
+            network = f"network only to {self._policy.allow}"
         return f"bubblewrap: writes only {where}, {network}, secrets in your home hidden"
 
     def wrap(self, argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> Launch:
+        if self._policy.allow is not None:
+            env = {**env, **proxy_variables()}
+            if self._shared is None:
+                argv = start_command(f"{PROXY_FOLDER}/{SOCKET_NAME}", self._policy.allow.loopback_ports, argv)
         # Limits are set inside, since the number of processes is counted for each user namespace.
         limited = ("/bin/sh", "-c", f'{self._policy.bounds.shell()}; exec "$@"', "sh", *argv)
         inside = [*self._namespaces(), *self._system(env), *self._workspace(env), "--chdir", str(cwd), "--", *limited]
@@ -77,15 +90,42 @@ class Bubblewrap:
             launcher = ["/bin/sh", "-c", f'exec "$@" {_FILTER_FD}<"$0"', self._folder("filter"), self._program]
             launcher += ["--seccomp", str(_FILTER_FD)]
         caches = {name: f"/tmp/{folder}" for name, folder in CACHES.items()}
-        return Launch((*launcher, *inside), {**caches, **env, "TMPDIR": "/tmp"})
+        env = {**caches, **env, "TMPDIR": "/tmp"}
+        if self._shared is None:
+            return Launch((*launcher, *inside), env)
+        return Launch(self._shared.joined((*launcher, *inside)), env, self._shared.descriptors)
 
     def start(self, argv: Sequence[str], cwd: Path, env: Mapping[str, str], control: int, output: int) -> Process:
         return start_launch(self.wrap(("/bin/sh", "-c", _REPORT, "sh", *argv), cwd, env), cwd, control, output)
+
+    def share_network(self) -> str:
+        """Give all further commands one private loopback. Says why that cannot be, "" if it can. Blocks."""
+        if not self._policy.network and self._shared is None:
+            try:
+                shared = open_network(self._program, self._policy.roots)
+            except NetworkError as error:
+                return str(error)
+            if self._policy.allow is not None:
+                socket = str(self._policy.proxy_folder / SOCKET_NAME) if self._policy.proxy_folder else ""
+                try:
+                    shared.run(start_command(socket, self._policy.allow.loopback_ports))
+                except NetworkError as error:
+                    shared.close()
+                    return str(error)
+            self._shared = shared
+        return ""
+
+    def scratch_folder(self) -> tuple[Path, str]:
+        """Where the commands' /tmp is."""
+        return Path(self._folder("tmp")), "/tmp"
 
     def close(self) -> None:
         if self._private is not None:
             shutil.rmtree(self._private, ignore_errors=True)
             self._private = None
+        if self._shared is not None:
+            self._shared.close()
+            self._shared = None
 
     def _folder(self, name: str) -> str:
         if self._private is None:
@@ -98,7 +138,7 @@ class Bubblewrap:
 
     def _namespaces(self) -> Iterator[str]:
         yield from ("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try")
-        if not self._policy.network:
+        if not self._policy.network and self._shared is None:
             yield "--unshare-net"
         if self._version >= DISABLE_USERNS_SINCE:
             yield "--disable-userns"
@@ -115,13 +155,16 @@ class Bubblewrap:
             yield from ("--tmpfs", "/run")
             for kept in KEPT_IN_RUN:
                 yield from ("--ro-bind-try", kept, kept)
+            if self._policy.proxy_folder is not None:
+                yield from ("--ro-bind", str(self._policy.proxy_folder), PROXY_FOLDER)
             resolver = resolver_file() if self._policy.network else None
             if resolver:
                 yield from ("--ro-bind-try", resolver, resolver)
         if self._policy.gpu:
             for device in gpu_devices():
                 yield from ("--dev-bind-try", device, device)
-        for path, real in shown_again(env):
+        starter = interpreter_folders() if self._policy.allow is not None else ()
+        for path, real in shown_again(env, starter):
             yield from ("--ro-bind", real, path)
 
     def _workspace(self, env: Mapping[str, str]) -> Iterator[str]:
@@ -133,8 +176,8 @@ class Bubblewrap:
         others = [path for path in hidden if path not in around and path not in roots]
         for path in around:
             yield from ("--tmpfs", str(path))
-        for root in roots:
-            yield from ("--bind" if self._policy.writable else "--ro-bind", str(root), str(root))
+        for folder in (*roots, *map(os.path.realpath, self._policy.caches)):
+            yield from ("--bind" if self._policy.writable else "--ro-bind", str(folder), str(folder))
         for path in around:
             yield from ("--remount-ro", str(path))
         if self._policy.writable:

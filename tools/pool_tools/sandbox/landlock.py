@@ -73,10 +73,13 @@ class Landlock:
         """watched: put back what commands change of that which git takes orders from. Raises `CannotExpress`."""
         if policy.access is Access.FULL:
             raise CannotExpress("full access is no sandbox")
+        if policy.allow is not None:
+            raise CannotExpress("Landlock cannot limit the network to a list of hosts")
         self.name = "external" if policy.access is Access.EXTERNAL else "landlock"
         self._policy = policy
         self._abi = min(abi, NEWEST_ABI)
         self._roots = [Path(os.path.realpath(root)) for root in policy.roots]
+        self.bounds = policy.bounds
         self._private: Path | None = None
         self._forker = ForkClient()
         self.guard: Guard | None = GitGuard(self._roots) if watched and policy.writable else None
@@ -109,6 +112,11 @@ class Landlock:
     def start(self, argv: Sequence[str], cwd: Path, env: Mapping[str, str], control: int, output: int) -> Process:
         self._forker.ready()
         return self._forker.start(argv, cwd, self._environment(env), self._plan(env), control, output)
+
+    def scratch_folder(self) -> tuple[Path, str]:
+        """The commands' temporary folder, and how they call it."""
+        folder = self._folder() / "tmp"
+        return folder, str(folder)
 
     def close(self) -> None:
         self._forker.close()
@@ -175,6 +183,8 @@ class Landlock:
             for device in gpu_devices():
                 yield device, _DEVICE | confine.READ_FOLDER
         yield str(self._folder() / "tmp"), _WRITE
+        for folder in self._policy.caches:
+            yield os.path.realpath(folder), _WRITE if self._policy.writable else _READ
         yield from self._workspace(hidden)
 
     def _workspace(self, hidden: Sequence[Path]) -> Iterator[tuple[str, int]]:

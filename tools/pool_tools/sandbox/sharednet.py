@@ -61,6 +61,23 @@ class SharedNetwork:
         enter = (f"--user=/proc/self/fd/{self.user}", f"--net=/proc/self/fd/{self.network}", "--preserve-credentials")
         return (self.nsenter, *enter, self.bash, "-c", shut, "bash", *argv)
 
+    def run(self, argv: Sequence[str]) -> None:
+        """Run a program of ours in the namespaces, outside of any sandbox. Raises `NetworkError` if it fails."""
+        try:
+            done = subprocess.run(
+                self.joined(argv),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=MAKE_SECONDS,
+                check=False,
+                pass_fds=self.descriptors,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise NetworkError(f"nsenter failed: {error}") from None
+        if done.returncode:
+            reason = done.stderr.decode("utf-8", "replace").strip() or f"exit status {done.returncode}"
+            raise NetworkError(f"nsenter failed: {reason}")
+
     def close(self) -> None:
         for descriptor in self.descriptors:
             os.close(descriptor)
@@ -93,7 +110,7 @@ def open_network(bwrap: str, roots: Sequence[Path]) -> SharedNetwork:
         finally:
             os.close(told)
     try:
-        _try_to_join(network)
+        network.run(("/bin/sh", "-c", ":"))
     except NetworkError:
         network.close()
         raise
@@ -117,20 +134,3 @@ def _opened(nsenter: str, bash: str, maker: subprocess.Popen[bytes], told: int) 
     except OSError as error:
         raise NetworkError(f"the namespaces could not be opened: {error.strerror}") from None
     return SharedNetwork(nsenter, bash, user, network)
-
-
-def _try_to_join(network: SharedNetwork) -> None:
-    try:
-        done = subprocess.run(
-            network.joined(("/bin/sh", "-c", ":")),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=MAKE_SECONDS,
-            check=False,
-            pass_fds=network.descriptors,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise NetworkError(f"nsenter failed: {error}") from None
-    if done.returncode:
-        reason = done.stderr.decode("utf-8", "replace").strip() or f"exit status {done.returncode}"
-        raise NetworkError(f"nsenter failed: {reason}")

@@ -33,9 +33,9 @@ def seen(path: Path, roots: Sequence[Path], env: Mapping[str, str]) -> bool:
     return any(path.is_relative_to(top) for top in tops)
 
 
-def shown_again(env: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Folders in replaced ones that commands need: homes and programs. Path as it is spelled, and its real path."""
-    for path in (*homes(env), env.get("VIRTUAL_ENV", ""), *_program_folders(env)):
+def shown_again(env: Mapping[str, str], also: Iterable[str] = ()) -> Iterator[tuple[str, str]]:
+    """Folders in replaced ones that commands need: homes, programs, those in also. Path as spelled, and real path."""
+    for path in (*homes(env), env.get("VIRTUAL_ENV", ""), *_program_folders(env), *also):
         real = os.path.realpath(path) if path else ""
         if real and replaced(real) and os.path.isdir(real):
             yield str(path), real

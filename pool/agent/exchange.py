@@ -76,8 +76,7 @@ class Ask:
 class Exchange:
     """Sends requests of one conversation.
 
-    `usage` is that of the last reply; `prefill_rate` how many tokens of prompt a second the server reads, 0 if unknown;
-    `count_asked` says that the last request asked for a running count of tokens.
+    `usage` is that of the last reply; `prefill_rate` how many tokens of prompt a second the server reads, 0 if unknown.
     """
 
     def __init__(
@@ -97,7 +96,6 @@ class Exchange:
         self._hub = hub
         self.prefix = PrefixWatch()
         self.prefill_rate = 0.0
-        self.count_asked = False
         self._plain_builder: RequestBuilder | None = None
         self._thinking_off = False
         self._learned_window = 0
@@ -128,7 +126,6 @@ class Exchange:
         """at_least is a lower bound of the prompt's tokens that the server named."""
         estimate = self.estimate(ask.messages)
         max_tokens = self._fitted(ask.max_tokens, max(estimate.upper if not at_least else estimate.tokens, at_least))
-        self.count_asked = self.link.dialect.continuous_usage
         extra = {**self.link.extra, **ask.extra}
         builder = self._without_thinking() if ask.thinking_off else self.builder
         body = builder.build(ask.messages, max_tokens=max_tokens, tool_choice=ask.tool_choice, extra=extra)

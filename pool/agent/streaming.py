@@ -132,13 +132,12 @@ class ReplyStream:
     ) -> Reading:
         """End a thought by hand and go on with the turn, where the server can; nearly all stays cached.
 
-        A server counts as able if its dialect says so and it has sent the running token count, where that was asked
-        for: a gateway that drops such fields would drop those of a continuation too, and answer a request cut in half.
+        A server counts as able if its dialect says so and it has sent the running token count that was asked for: a
+        gateway that drops such fields would drop those of a continuation too, and answer a request cut in half. So the
+        very first reply of a session cannot be closed so where the model was named and nothing was probed before.
         """
-        link = self._exchange.link
-        able = watch.counted or not self._exchange.count_asked
-        fragment = link.dialect.continue_message
-        if not fragment or not able or stopped.content.strip() or not stopped.reasoning.strip():
+        fragment = self._exchange.link.dialect.continue_message
+        if not fragment or not watch.counted or stopped.content.strip() or not stopped.reasoning.strip():
             return stopped
         thought = closed_thought(stopped.reasoning, keep=watch.keep)
         message = Message(Role.ASSISTANT, "", thought, field_of(stopped.reasoning_field))

@@ -110,7 +110,8 @@ class LoopWatch:
         self._results[key] = digest
         self._counts[key] = self._counts.get(key, 0) + 1
         self._recent.append(f"{key} {digest}")
-        return self._repeat(name, self._counts[key], self._patience(effect)) or self._cycle() or LoopVerdict()
+        found = [v for v in (self._repeat(name, self._counts[key], self._patience(effect)), self._cycle()) if v]
+        return next((v for v in found if v.stop), found[0] if found else LoopVerdict())
 
     def _patience(self, effect: Effect) -> int:
         return max(1, self._limits.polling) if effect.waits else 1

@@ -14,9 +14,13 @@ from dataclasses import dataclass
 
 from pool.config.guards import GuardSettings
 
-TAIL_CHARS = 4096
-STEP_CHARS = 1024
-"""The tail is looked at each time so much text has come; two findings in a row count."""
+TAIL_BYTES = 4096
+STEP_BYTES = 1024
+"""The tail is looked at each time so much text has come; two findings in a row count.
+
+Bytes and not characters: a Japanese character has three bytes and is about a token, so that both numbers stand for
+about the same number of tokens in any language.
+"""
 
 ZLIB_RATIO = 0.08
 """Phrases that repeat compress to 1 to 5 %; lists and tables whose rows differ in a number to 10 %, and are honest."""
@@ -25,7 +29,12 @@ UNIQUE_LINE_SHARE = 0.5
 LEAST_LINES = 12
 SHINGLE_WORDS = 8
 SHINGLE_REPEATS = 6
-LEAST_SENTENCE_CHARS = 20
+LEAST_SENTENCE_BYTES = 20
+LISTED_WEIGHT = 2
+"""A line of a list may come so many times as often: the same remark may hold for each of its items."""
+
+NEAR_SAME = 10
+"""So many sentences of hesitation that differ in numbers only are one sentence that goes round."""
 
 RESTART_PHRASES: tuple[str, ...] = (
     r"actually,? wait",
@@ -43,6 +52,14 @@ RESTART_PHRASES: tuple[str, ...] = (
 )
 """Sentences that begin so restart a plan instead of acting on it."""
 
+_HESITATES = re.compile(
+    r"\W*(?:(?:but|so|and|or|ok(?:ay)?|hmm+|no|yes)\W+)*(?:wait|hmm|maybe|perhaps|actually|let me|let's|but"
+    r"|i (?:need|should|must|have|could|might|want|will)|もう一度|念のため|やはり|しかし|いや)",
+    re.IGNORECASE,
+)
+_LISTED = re.compile(r"\s*(?:[-*•|>#]|\d+[.)]\s|[\w ]{1,20}:\s)|\s{2,}\S")
+_NUMBER = re.compile(r"\d+")
+_LONGEST_SENTENCE_CHARS = 2000
 _SENTENCE = re.compile(r"[^.!?。!?\n]+[.!?。!?\n]?")
 _WORDS = re.compile(r"\w+", re.UNICODE)
 _FENCE = re.compile(r"^ {0,3}```", re.MULTILINE)
@@ -64,43 +81,55 @@ class ThoughtSignals:
         phrases = (*RESTART_PHRASES, *settings.restart_phrases)
         self._restart = re.compile(rf"\s*(?:{'|'.join(phrases)})", re.IGNORECASE)
         self._text: list[str] = []
-        self._tail = ""
+        self._tail = b""
         self._since_look = 0
         self._in_row = 0
         self._rest = ""
         self._restarts = 0
         self._sentences = Counter[str]()
+        self._hesitations = Counter[str]()
         self._fence_lines = -1
 
     def feed(self, text: str) -> Finding | None:
         """Take more of the thought; what it shows, if anything."""
-        self._tail = (self._tail + text)[-TAIL_CHARS:]
-        self._since_look += len(text)
+        data = text.encode("utf-8", "replace")
+        self._tail = (self._tail + data)[-TAIL_BYTES:]
+        self._since_look += len(data)
         return self._sentences_of(text) or self._code(text) or self._look()
 
     def _look(self) -> Finding | None:
-        if self._since_look < STEP_CHARS or len(self._tail) < TAIL_CHARS:
+        if self._since_look < STEP_BYTES or len(self._tail) < TAIL_BYTES:
             return None
         self._since_look = 0
-        found = degenerate(self._tail)
+        found = degenerate(self._tail.decode("utf-8", "ignore"))
         self._in_row = self._in_row + 1 if found else 0
         return found if self._in_row >= 2 else None
 
     def _sentences_of(self, text: str) -> Finding | None:
         pieces = _SENTENCE.findall(self._rest + text)
         self._rest = pieces.pop() if pieces and pieces[-1][-1] not in ".!?。!?\n" else ""
+        self._rest = self._rest[-_LONGEST_SENTENCE_CHARS:]
         for piece in pieces:
             if self._restart.match(piece):
                 self._restarts += 1
                 if 0 < self._settings.restarts <= self._restarts:
                     return Finding("plan-restarts", f"the plan was restarted {self._restarts} times")
             plain = " ".join(_WORDS.findall(piece.lower()))
-            if len(plain) < LEAST_SENTENCE_CHARS:
+            if len(plain.encode("utf-8", "replace")) < LEAST_SENTENCE_BYTES:
                 continue
             self._sentences[plain] += 1
-            if 0 < self._settings.same_sentence <= self._sentences[plain]:
+            limit = self._settings.same_sentence * (LISTED_WEIGHT if _LISTED.match(piece) else 1)
+            if 0 < limit <= self._sentences[plain]:
                 return Finding("same-sentence", f"one sentence came {self._sentences[plain]} times: {plain[:60]}")
+            if _HESITATES.match(piece) and (found := self._near_same(_NUMBER.sub("#", plain))):
+                return found
         return None
+
+    def _near_same(self, plain: str) -> Finding | None:
+        self._hesitations[plain] += 1
+        if not 0 < self._settings.same_sentence or self._hesitations[plain] < NEAR_SAME:
+            return None
+        return Finding("same-sentence", f"one sentence came {NEAR_SAME} times with other numbers: {plain[:60]}")
 
     def _code(self, text: str) -> Finding | None:
         """A fenced block of many lines: the model writes the file in its thought instead of by a tool."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pool.agent.calls import Outcome
 from pool.agent.guards import Guard
 from pool.agent.guards.calls import changed_anew
-from pool.agent.guards.signals import TAIL_CHARS, ZLIB_RATIO, Finding, ThoughtSignals
+from pool.agent.guards.signals import TAIL_BYTES, ZLIB_RATIO, Finding, ThoughtSignals
 from pool.agent.state import CallNote, Nudge, RunState, Steer, Stop, Verdict
 from pool.config.guards import GuardSettings
 from pool.events import StopReason
@@ -105,7 +105,7 @@ def repetition_start(thought: str) -> int:
         rest = thought[at:].encode("utf-8", "replace")
         if len(zlib.compress(rest, 6)) < len(rest) * ZLIB_RATIO:
             return at
-    return max(0, len(thought) - TAIL_CHARS)
+    return max(0, len(thought) - TAIL_BYTES)
 
 
 def closed_thought(thought: str, keep: int) -> str:

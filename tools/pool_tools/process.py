@@ -9,6 +9,7 @@ import os
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +18,7 @@ from typing import TypeVar
 
 from pool_tools.sandbox.base import Sandbox
 from pool_tools.sandbox.forkclient import Forked
+from pool_tools.sandbox.watch import Watch
 from pool_tools.supervisor import descendants, send
 
 T = TypeVar("T")
@@ -32,6 +34,9 @@ DRAIN_SECONDS = 0.5
 
 END_SECONDS = 5.0
 """How long the end of a killed launcher is awaited."""
+
+WATCH_SECONDS = 0.1
+"""How often it is looked what a command does to the machine; so long a command runs unwatched."""
 
 _READ_BYTES = 256 * 1024
 _PIPE_BYTES = 1024 * 1024
@@ -98,6 +103,8 @@ class _Running:
         self._loop = asyncio.get_running_loop()
         self._began = time.monotonic()
         self._report = b""
+        self._breach = ""
+        self._limits = Watch((cwd, Path(tempfile.gettempdir())), sandbox.bounds)
         self._eof = asyncio.Event()
         self._ended = asyncio.Event()
         self._socket, far_socket = socket.socketpair()
@@ -121,6 +128,7 @@ class _Running:
         self._loop.add_reader(self._output, self._read_output)
         self._loop.add_reader(self._socket, self._read_report)
         watch = self._watch()
+        limits = asyncio.ensure_future(self._keep_limits())
         timed_out = False
         try:
             try:
@@ -134,10 +142,18 @@ class _Running:
             await asyncio.shield(self._stop(INTERRUPT_GRACE_SECONDS))
             raise
         finally:
+            limits.cancel()
             self._kill()
             self._close(watch)
         status, left = self._told()
-        return Ended(status, left, timed_out, time.monotonic() - self._began)
+        return Ended(status, left, timed_out, time.monotonic() - self._began, self._breach)
+
+    async def _keep_limits(self) -> None:
+        """End the command when it takes too much of the machine."""
+        while not self._breach:
+            await asyncio.sleep(WATCH_SECONDS)
+            self._breach = await asyncio.to_thread(self._limits.breach)
+        self._kill()
 
     def _read_output(self) -> None:
         try:

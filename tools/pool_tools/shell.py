@@ -100,6 +100,7 @@ class ShellTool:
         parts = [f"{_headline(ended, limit)} in {folder}"]
         parts.append(text.rstrip("\n") if text.strip() else "(no output)")
         notes = [note] if note else []
+        notes += [f"put back by the sandbox: {visible(what)}" for what in ended.restored]
         if ended.left:
             names = ", ".join(visible(name) for name in sorted(set(ended.left)))
             notes.append(f"left running and ended with the call: {names}")
@@ -157,6 +158,8 @@ def _arguments(args: Mapping[str, Any]) -> tuple[str, float, str]:
 
 def _headline(ended: Ended, limit: float) -> str:
     took = f"{ended.seconds:.1f} s"
+    if ended.killed:
+        return f"killed after {took}, since {ended.killed};"
     if ended.timed_out:
         return f"timed out after {limit:g} s while still running, and killed;"
     if ended.status is None:

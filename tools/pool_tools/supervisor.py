@@ -216,6 +216,11 @@ def kill_all(command: int = 0) -> None:
     if command:
         with contextlib.suppress(OSError):
             os.killpg(command, signal.SIGKILL)
+    # What is stopped starts nothing new. So, even where they come faster than they are found, all are found at last.
+    seen: set[int] = set()
+    while (new := descendants(os.getpid()).keys() - seen) and time.monotonic() < deadline:
+        send(list(new), signal.SIGSTOP)
+        seen |= new
     while (left := list(descendants(os.getpid()))) and time.monotonic() < deadline:
         send(left, signal.SIGKILL)
         _reap(command)

@@ -15,15 +15,21 @@ OOM_SCORE = 1_000
 _ULIMIT_BLOCK_BYTES = 512
 
 
+MEMORY_KEPT_FOR_SERVER = 4 * 1024**3
+"""What `memory_kept` should be where the model's server runs on this machine."""
+
+
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """file_bytes: largest file that a command can write. processes: threads and processes of one call; the kernel does
-    not count root's. open_files: descriptors of one process, at most.
+    not count root's, the watch does. open_files: descriptors of one process, at most. memory_kept: bytes of memory that
+    commands must leave to other programs, 0 for no such limit.
     """
 
     file_bytes: int = FILE_BYTES
     processes: int = PROCESSES
     open_files: int = OPEN_FILES
+    memory_kept: int = 0
 
     def resources(self) -> list[tuple[int, int, int]]:
         """Number of the resource, soft and hard limit; never above what this process has."""
@@ -38,12 +44,7 @@ class Bounds:
 
     def processes_outside(self) -> tuple[int, int, int]:
         """`processes` where the kernel counts everything that the user has running: outside a user namespace."""
-        try:
-            with open("/proc/loadavg", encoding="ascii") as file:
-                running = int(file.read().split()[3].partition("/")[2])
-        except (OSError, ValueError, IndexError):
-            running = self.processes
-        most = _at_most(resource.RLIMIT_NPROC, running + self.processes)
+        most = _at_most(resource.RLIMIT_NPROC, threads_running() + self.processes)
         return resource.RLIMIT_NPROC, most, most
 
     def shell(self) -> str:
@@ -64,3 +65,12 @@ def _at_most(number: int, wanted: int) -> int:
 
 def _finite(limit: int, instead: int) -> int:
     return instead if limit == resource.RLIM_INFINITY else limit
+
+
+def threads_running() -> int:
+    """Threads on this machine, 0 where that is not told."""
+    try:
+        with open("/proc/loadavg", "rb") as file:
+            return int(file.read().split()[3].partition(b"/")[2])
+    except (OSError, ValueError, IndexError):
+        return 0

@@ -24,6 +24,7 @@ from pool_tools.sandbox.base import (
     Process,
     Sandbox,
 )
+from pool_tools.sandbox.bounds import Bounds
 from pool_tools.sandbox.bubblewrap import Bubblewrap
 from pool_tools.sandbox.confine import landlock_abi
 from pool_tools.sandbox.landlock import Landlock
@@ -92,7 +93,7 @@ def probe(policy: Policy, environ: Mapping[str, str] | None = None, tiers: Seque
     """
     environ = os.environ if environ is None else environ
     if policy.access is Access.FULL:
-        return Probe(NoSandbox(), "full access was asked for")
+        return Probe(NoSandbox(bounds=policy.bounds), "full access was asked for")
     if policy.access is Access.EXTERNAL:
         tiers = [tier for tier in tiers if tier == "landlock"]
     failed: list[tuple[str, str]] = []
@@ -102,7 +103,7 @@ def probe(policy: Policy, environ: Mapping[str, str] | None = None, tiers: Seque
             return replace(found, reason="; ".join(why for why, _ in failed), remedy=failed[0][1] if failed else "")
         failed.append((found.reason, found.remedy))
     reason, remedy = "; ".join(why for why, _ in failed), failed[0][1] if failed else ""
-    return Probe(NoSandbox(external=policy.access is Access.EXTERNAL), reason, remedy)
+    return Probe(NoSandbox(policy.access is Access.EXTERNAL, policy.bounds), reason, remedy)
 
 
 def _bubblewrap(policy: Policy, environ: Mapping[str, str]) -> Probe:
@@ -241,6 +242,10 @@ class LazySandbox:
     @property
     def guard(self) -> Guard | None:
         return self.ready().sandbox.guard
+
+    @property
+    def bounds(self) -> Bounds:
+        return self.ready().sandbox.bounds
 
     def describe(self) -> str:
         return self.ready().sandbox.describe()

@@ -32,6 +32,12 @@ SECRETS = (
 """Relative to the home. Folders as a whole where they hold little else: each one hidden costs about 1 ms a command."""
 
 
+_OWN = "pool"
+_OWN_PARENTS = {"XDG_CONFIG_HOME": ".config", "XDG_STATE_HOME": ".local/state", "XDG_DATA_HOME": ".local/share"}
+"""Where an agent that uses these tools keeps its settings, grants and transcripts, relative to a home or as its own
+environment says: commands must neither read nor change them. Its cache may be shared with commands."""
+
+
 def homes(environ: Mapping[str, str]) -> tuple[Path, ...]:
     """The user's home as the environment says it and as the user database does."""
     found = [environ.get("HOME", "")]
@@ -40,7 +46,15 @@ def homes(environ: Mapping[str, str]) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(Path(h) for h in found if os.path.isabs(h) and os.path.isdir(h)))
 
 
+def own_folders(environ: Mapping[str, str]) -> tuple[Path, ...]:
+    """Folders of the agent itself, whether they are there or not."""
+    default = [home / parent / _OWN for home in homes(environ) for parent in _OWN_PARENTS.values()]
+    named = [Path(source[name]) / _OWN for source in (environ, os.environ) for name in _OWN_PARENTS if source.get(name)]
+    return tuple(dict.fromkeys([*default, *(path for path in named if path.is_absolute())]))
+
+
 def secret_paths(environ: Mapping[str, str], hidden: Iterable[Path]) -> tuple[Path, ...]:
-    """Real paths of what exists of the secrets in the homes and of hidden."""
-    named = [*(home / name for home in homes(environ) for name in SECRETS), *hidden]
+    """Real paths of what exists of the secrets in the homes, of the agent's own folders, and of hidden."""
+    secrets = (home / name for home in homes(environ) for name in SECRETS)
+    named = [*secrets, *own_folders(environ), *hidden]
     return tuple(dict.fromkeys(Path(os.path.realpath(path)) for path in named if os.path.lexists(path)))

@@ -25,11 +25,12 @@ about the same number of tokens in any language.
 ZLIB_RATIO = 0.08
 """Phrases that repeat compress to 1 to 5 %; lists and tables whose rows differ in a number to 10 %, and are honest."""
 
-UNIQUE_LINE_SHARE = 0.5
+UNIQUE_LINE_SHARE = 0.3
 LEAST_LINES = 12
 SHINGLE_WORDS = 8
-SHINGLE_REPEATS = 6
-LEAST_SENTENCE_BYTES = 20
+SHINGLE_REPEATS = 10
+LEAST_SENTENCE_BYTES = 24
+LEAST_SENTENCE_WORDS = 4
 LISTED_WEIGHT = 2
 """A line of a list may come so many times as often: the same remark may hold for each of its items."""
 
@@ -58,11 +59,15 @@ _HESITATES = re.compile(
     re.IGNORECASE,
 )
 _LISTED = re.compile(r"\s*(?:[-*•|>#]|\d+[.)]\s|[\w ]{1,20}:\s)|\s{2,}\S")
+_CODE = re.compile(r"[=(){}\[\]<>_;\\|@]|::|->|\w[./]\w|^\s*(?:import|from|return|#|//|\"|'|--)")
+"""Marks of code, markup and addresses: their lines repeat in honest text, so only the tail's signals look at them."""
+
+_WIDE = re.compile(r"[\u3000-\u9fff]")
 _NUMBER = re.compile(r"\d+")
 _LONGEST_SENTENCE_CHARS = 2000
 _SENTENCE = re.compile(r"[^.!?。!?\n]+[.!?。!?\n]?")
 _WORDS = re.compile(r"\w+", re.UNICODE)
-_FENCE = re.compile(r"^ {0,3}```", re.MULTILINE)
+_FENCE = re.compile(r"\s*(?:[-*>]\s+)?(?:```|~~~)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +94,7 @@ class ThoughtSignals:
         self._sentences = Counter[str]()
         self._hesitations = Counter[str]()
         self._fence_lines = -1
+        self._line = ""
 
     def feed(self, text: str) -> Finding | None:
         """Take more of the thought; what it shows, if anything."""
@@ -115,7 +121,7 @@ class ThoughtSignals:
                 if 0 < self._settings.restarts <= self._restarts:
                     return Finding("plan-restarts", f"the plan was restarted {self._restarts} times")
             plain = " ".join(_WORDS.findall(piece.lower()))
-            if len(plain.encode("utf-8", "replace")) < LEAST_SENTENCE_BYTES:
+            if not _is_prose(piece, plain):
                 continue
             self._sentences[plain] += 1
             limit = self._settings.same_sentence * (LISTED_WEIGHT if _LISTED.match(piece) else 1)
@@ -133,14 +139,23 @@ class ThoughtSignals:
 
     def _code(self, text: str) -> Finding | None:
         """A fenced block of many lines: the model writes the file in its thought instead of by a tool."""
-        for line in text.splitlines(keepends=True):
+        *lines, self._line = (self._line + text).split("\n")
+        self._line = self._line[:_LONGEST_SENTENCE_CHARS]
+        for line in lines:
             if _FENCE.match(line):
                 self._fence_lines = 0 if self._fence_lines < 0 else -1
-            elif self._fence_lines >= 0 and line.endswith("\n"):
+            elif self._fence_lines >= 0:
                 self._fence_lines += 1
         if 0 < self._settings.code_lines < self._fence_lines:
             return Finding("code-in-thought", f"more than {self._fence_lines - 1} lines of code in the thought")
         return None
+
+
+def _is_prose(piece: str, plain: str) -> bool:
+    """Whether a sentence says enough in plain words to be counted."""
+    if len(plain.encode("utf-8", "replace")) < LEAST_SENTENCE_BYTES or _CODE.search(piece):
+        return False
+    return bool(_WIDE.search(plain)) or plain.count(" ") >= LEAST_SENTENCE_WORDS - 1
 
 
 def degenerate(tail: str) -> Finding | None:

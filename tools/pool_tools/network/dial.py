@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 from pool_tools.network.addresses import is_own, refusal
 from pool_tools.network.head import HEAD_BYTES, Refused
-from pool_tools.network.rules import HostRule, RuleError, host_name
+from pool_tools.network.rules import HostRule, RuleError, host_name, is_address
 
 RESOLVE_SECONDS = 10.0
 CONNECT_SECONDS = 15.0
@@ -100,7 +100,7 @@ class Dialer:
         """The host's addresses, all of which may be reached. Behind a proxy of the user's there may be none to see."""
         try:
             async with asyncio.timeout(RESOLVE_SECONDS):
-                addresses = await self._resolve(host, port)
+                addresses = [host] if is_address(host) else await self._resolve(host, port)
         except (OSError, TimeoutError) as error:
             if not required:
                 return ()

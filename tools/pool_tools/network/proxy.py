@@ -179,7 +179,7 @@ class NetworkProxy:
 
 
 class _Tasks:
-    """Tasks that end together. What one fails with is its connection's end, and nobody else's matter."""
+    """Tasks that end together. What one fails with ends its own connection, and is logged by asyncio."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
@@ -188,7 +188,7 @@ class _Tasks:
         """close is called in any case, also if the work is cancelled before it begins."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._done)
+        task.add_done_callback(self._tasks.discard)
         task.add_done_callback(lambda _: close())
 
     async def end(self) -> None:
@@ -196,11 +196,6 @@ class _Tasks:
             for task in self._tasks:
                 task.cancel()
             await asyncio.wait(self._tasks)
-
-    def _done(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled():
-            task.exception()
 
 
 async def _handed_over(

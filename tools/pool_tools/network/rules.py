@@ -92,14 +92,14 @@ def _entry(text: str) -> HostRule | int:
         raise RuleError(f"{text!r} is an address of a page; give the host alone, such as example.org")
     private = text.startswith(_PRIVATE)
     bare = text.removeprefix(_PRIVATE)
-    name, port = split_port(bare) if not _is_address(bare) else (bare, None)
+    name, port = split_port(bare) if not is_address(bare) else (bare, None)
     below = name.startswith((".", "*."))
     host = host_name(name[name.index(".") + 1 :] if below else name, typed=True)
     if host in _LOOPBACK_NAMES:
         if port is None or below:
             raise RuleError(f"{text!r} is this machine; name the port that commands may reach, such as localhost:5432")
         return port
-    if below and ("." not in host or _is_address(host)):
+    if below and ("." not in host or is_address(host)):
         raise RuleError(f"{text!r} allows too much; name a host, or the network as a whole: on")
     return HostRule(f".{host}" if below else host, WEB_PORTS if port is None else frozenset({port}), private)
 
@@ -127,7 +127,7 @@ def host_name(text: str, *, typed: bool = False) -> str:
     typed: a person wrote it, so letters beyond ASCII are encoded (IDNA); a program has to send it encoded. Raises
     `RuleError` for what is no host, also for IPv4 addresses in notations that resolvers understand but no one reads.
     """
-    if _is_address(text):
+    if is_address(text):
         return str(ipaddress.ip_address(text))
     name = _ascii(text) if typed else text
     name = name.lower().removesuffix(".") if name.isascii() else name
@@ -139,7 +139,8 @@ def host_name(text: str, *, typed: bool = False) -> str:
     return name
 
 
-def _is_address(text: str) -> bool:
+def is_address(text: str) -> bool:
+    """Whether a host is an IP address in a plain notation, without a zone."""
     try:
         return not getattr(ipaddress.ip_address(text), "scope_id", None)
     except ValueError:

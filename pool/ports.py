@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, Protocol
 
 from pool.events import Event
@@ -23,9 +24,30 @@ class EventSource(Protocol):
         ...
 
 
+class Remember(StrEnum):
+    """How far a yes reaches: this call; the same again; calls like it, in this session; those, in this checkout."""
+
+    ONCE = "once"
+    EXACT = "exact"
+    SIMILAR = "similar"
+    ALWAYS = "always"
+
+
+@dataclass(frozen=True, slots=True)
+class SuggestedRule:
+    """A rule that an answer may set: its text, such as `shell(git log *)`, and in words what it would cover."""
+
+    text: str
+    covers: str
+
+
 @dataclass(frozen=True, slots=True)
 class ApprovalRequest:
-    """What a person is asked. preview is the exact command or diff, as data; why says which rule asks."""
+    """What a person is asked. preview is the exact command or diff, as data; why says which rule asks.
+
+    rules are what `similar` and `always` would allow, all of them together. Without any, `similar` is not offered, and
+    `always` means this exact call. can_keep: `always` is offered.
+    """
 
     call_id: str
     name: str
@@ -34,15 +56,21 @@ class ApprovalRequest:
     preview_kind: str
     preview: str
     why: str
+    rules: tuple[SuggestedRule, ...] = ()
+    can_keep: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ApprovalAnswer:
-    """The answer; reason reaches the model when it is a no. by is person, rule, mode or program."""
+    """The answer; reason reaches the model when it is a no. by is person, rule, mode or program.
+
+    remember says how far a yes reaches; a no is for this call alone.
+    """
 
     allowed: bool
     by: str
     reason: str = ""
+    remember: Remember = Remember.ONCE
 
 
 class Approver(Protocol):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from pool.agent.approvals import Approvals
+from pool.agent.approvals import Approvals, Question
 from pool.agent.hub import EventHub
 from pool.events import (
     ApprovalAsked,
@@ -30,6 +30,7 @@ from pool.ports import ApprovalAnswer, ApprovalRequest
 from pool.wire.coerce import clean_name, coerce
 from pool.wire.reading import BrokenCall, RawCall, Reading
 from pool_tools import Effect, Preview, Tool, ToolError, ToolResult
+from pool_tools.api import effect_of
 
 NO_NAME = "unnamed"
 """What a call without a name is called in the history; strict servers want a name."""
@@ -48,7 +49,7 @@ class PreparedCall:
 
     @property
     def effect(self) -> Effect:
-        return self.tool.spec.effect if self.tool else Effect.READ
+        return effect_of(self.tool, self.args) if self.tool else Effect.READ
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +80,16 @@ class CallRunner:
         self.tools = {t.spec.name: t for t in tools}
         self._approvals = approvals
         self._hub = hub
-        self.waited_seconds = 0.0
+        self._waited = 0.0
+        self._asked_at: float | None = None
+        self._asking = asyncio.Lock()
         self.finished: dict[str, Outcome] = {}
         self._gate: Gate = _open_gate
+
+    @property
+    def waited_seconds(self) -> float:
+        """How long answers to approvals have been waited for, the one that is waited for now included."""
+        return self._waited + (time.monotonic() - self._asked_at if self._asked_at is not None else 0.0)
 
     # -- preparing
 
@@ -189,24 +197,39 @@ class CallRunner:
         return await self._run_tool(call, tool)
 
     async def _approval(self, call: PreparedCall) -> ApprovalAnswer:
-        answer = self._approvals.by_mode(call.effect)
-        if isinstance(answer, str):
-            self._hub.emit(ApprovalAsked(call.call.name, answer), call.call.id)
-            asked = time.monotonic()
-            request = ApprovalRequest(
-                call.call.id,
-                call.call.name,
-                call.args,
-                call.effect.value,
-                call.preview.kind,
-                call.preview.body,
-                answer,
-            )
-            answer = await self._approvals.ask(request)
-            self.waited_seconds += time.monotonic() - asked
-        if call.effect is not Effect.READ:
+        """The answer for a call. One question is asked at a time; what it is remembered for counts for the next."""
+        answer = await self._judged(call)
+        asked = isinstance(answer, Question)
+        if isinstance(answer, Question):
+            async with self._asking:
+                answer = await self._judged(call)
+                if isinstance(answer, Question):
+                    answer = await self._ask(call, answer)
+        if asked or not answer.allowed or call.effect is not Effect.READ:
             self._hub.emit(ApprovalGiven(answer.allowed, answer.by, answer.reason), call.call.id)
         return answer
+
+    async def _judged(self, call: PreparedCall) -> ApprovalAnswer | Question:
+        return await asyncio.to_thread(self._approvals.judge, call.call.name, call.args, call.effect)
+
+    async def _ask(self, call: PreparedCall, question: Question) -> ApprovalAnswer:
+        self._hub.emit(ApprovalAsked(call.call.name, question.why), call.call.id)
+        request = ApprovalRequest(
+            call.call.id,
+            call.call.name,
+            call.args,
+            call.effect.value,
+            call.preview.kind,
+            call.preview.body,
+            question.why,
+            question.rules,
+            self._approvals.can_keep,
+        )
+        self._asked_at = time.monotonic()
+        try:
+            return await self._approvals.ask(request)
+        finally:
+            self._waited, self._asked_at = self.waited_seconds, None
 
     async def _run_tool(self, call: PreparedCall, tool: Tool) -> Outcome:
         def output(text: str) -> None:

@@ -22,9 +22,12 @@ from pool.agent.hub import EventHub
 from pool.agent.ids import new_id
 from pool.agent.loop import Agent, Labels
 from pool.agent.prompt import system_prompt
+from pool.agent.rules.given import rules_of
+from pool.agent.rules.kept import KeptApprovals
 from pool.agent.server import ServerLink, find_server
 from pool.agent.streaming import ReplyStream
 from pool.config.settings import Mode, SandboxChoice, Settings, SettingsError
+from pool.events import Notice
 from pool.ports import Approver, EventLog
 from pool.wire.dialects import for_address
 from pool.wire.reading import DEFAULT_THINK_TAGS, Expectation
@@ -58,10 +61,17 @@ async def open_session(settings: Settings, approver: Approver, log: EventLog | N
         confined = found.tier != NoSandbox.name
         mode = settings.mode or (Mode.AUTO if confined else Mode.DEFAULT)
         hub = EventHub(new_id(), log)
-        approvals = Approvals(mode, sandboxed=confined, approver=approver)
         workspace = Workspace(settings.workspace)
         toolbox = Toolbox(workspace, found.sandbox)
         try:
+            approvals = Approvals(
+                mode,
+                sandboxed=confined,
+                approver=approver,
+                rules=rules_of(settings, [t.spec.name for t in toolbox.tools]),
+                kept=KeptApprovals(settings.workspace),
+                warn=lambda text: hub.emit(Notice("warning", text)),
+            )
             yield _assemble(settings, link, hub, approvals, toolbox.tools, found, workspace.ledger.clear)
         finally:
             await toolbox.close()

@@ -58,6 +58,9 @@ CLOSED_BY_MODEL = frozenset(
 CLOSING_TOKENS = 800
 CLOSING_SECONDS = 120.0
 
+CLOCK_SECONDS = 0.05
+"""The run's clock is looked at no more often than this; while an answer is waited for, it stands still."""
+
 USELESS_COMPACTIONS = 2
 """After so many compactions in a row that did not help the run ends."""
 
@@ -104,6 +107,7 @@ class Agent:
         self._auto_compact = auto_compact
         self._compactor = compactor
         self._useless = 0
+        self._waited_before = 0.0
         self._steer = Steer()
         self._guards: Sequence[Guard] = ()
         self._state = RunState("")
@@ -123,7 +127,7 @@ class Agent:
         self._guards = self._make_guards()
         self._useless = 0
         self._stop_asked = None
-        waited = self._calls.waited_seconds
+        self._waited_before = self._calls.waited_seconds
         labels = self._labels
         self.hub.emit(RunStarted(prompt, labels.workspace, labels.model, labels.server, labels.mode, labels.sandbox))
         self.hub.emit(HeadSet(self._replies.head_json))
@@ -134,7 +138,7 @@ class Agent:
         try:
             stop = await self._outcome(self._task)
         finally:
-            state.paused = self._calls.waited_seconds - waited
+            self._pause_clock()
             self._task = None
             if timer is not None:
                 timer.cancel()
@@ -169,10 +173,17 @@ class Agent:
         """Stop the run at its limit also in the middle of a reply or a call; approvals stop the clock."""
         from pool.agent.guards.budgets import out_of_time
 
-        waited = self._calls.waited_seconds
-        while (left := limit - self._state.seconds + self._calls.waited_seconds - waited) > 0:
-            await asyncio.sleep(left)
+        while (left := self._seconds_left(limit)) > 0:
+            await asyncio.sleep(max(left, CLOCK_SECONDS))
         self.stop(out_of_time(limit))
+
+    def _seconds_left(self, limit: float) -> float:
+        self._pause_clock()
+        return limit - self._state.seconds
+
+    def _pause_clock(self) -> None:
+        """Take what was waited for answers, until now, off the run's seconds."""
+        self._state.paused = self._calls.waited_seconds - self._waited_before
 
     async def _work_and_close(self) -> Stop:
         stop = await self._work()
@@ -277,6 +288,7 @@ class Agent:
         try:
             outcomes = await self._calls.run(prepared, self._gate)
         finally:
+            self._pause_clock()
             for call in prepared:
                 outcome = self._calls.finished.get(call.call.id)
                 if outcome is None:

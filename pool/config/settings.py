@@ -65,6 +65,7 @@ class Settings:
 
     wait_server_seconds is how long a server that has answered before may be away; first_contact_seconds how long one
     that never answered is waited for. auto_compact: a history that no longer fits is compacted without being asked.
+    allow, ask and deny are rules for calls, as text.
     """
 
     workspace: Path
@@ -75,6 +76,9 @@ class Settings:
     window: int = 0
     thinking: bool = True
     mode: Mode | None = None
+    allow: tuple[str, ...] = ()
+    ask: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
     sandbox: SandboxChoice = SandboxChoice.AUTO
     budgets: Budgets = Budgets()
     guards: GuardSettings = field(default_factory=GuardSettings)

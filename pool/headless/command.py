@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from pool.agent.rules.given import check_rules
 from pool.config.settings import (
     Budgets,
     SandboxChoice,
@@ -37,6 +38,10 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--base-url", metavar="URL", help="server, such as http://127.0.0.1:8000 (POOL_BASE_URL)")
     p.add_argument("--model", metavar="ID", help="model id; default: the server's only one (POOL_MODEL)")
     p.add_argument("--mode", metavar="MODE", help="default, accept-edits, auto, allow-all or plan")
+    p.add_argument(
+        "--allow", metavar="RULE", action="append", default=[], help="run such calls unasked, as 'shell(git log *)'"
+    )
+    p.add_argument("--deny", metavar="RULE", action="append", default=[], help="never run such calls, in any mode")
     p.add_argument("--sandbox", choices=[c.value for c in SandboxChoice], default="auto", help="default: auto")
     p.add_argument("--thinking", metavar="LEVEL", default="on", help="on, off, low, normal, high, or tokens a turn")
     p.add_argument("--max-turns", type=_count, metavar="N", help="model replies (default 40, 0: no limit)")
@@ -129,12 +134,15 @@ def settings_from(args: argparse.Namespace) -> Settings:
         window=env.window,
         thinking=args.thinking != "off",
         mode=mode_of(args.mode) if args.mode else None,
+        allow=tuple(args.allow),
+        deny=tuple(args.deny),
         sandbox=SandboxChoice(args.sandbox),
         budgets=budgets,
         trace=Path(args.trace) if args.trace else None,
     )
     if args.wait_server is not None:
         settings = replace(settings, wait_server_seconds=args.wait_server, first_contact_seconds=args.wait_server)
+    check_rules(settings)
     return settings
 
 

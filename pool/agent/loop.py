@@ -95,8 +95,12 @@ class Agent:
         budgets: Budgets,
         labels: Labels,
         auto_compact: bool = True,
+        head: str = "",
     ) -> None:
-        """auto_compact: make room unasked; without it a run ends where its history no longer fits."""
+        """auto_compact: make room unasked; without it a run ends where its history no longer fits.
+
+        head is the requests' head as the session recorded it last, "" for a new session.
+        """
         self.hub = hub
         self.history = history
         self._replies = replies
@@ -109,6 +113,7 @@ class Agent:
         self._useless = 0
         self._waited_before = 0.0
         self._steer = Steer()
+        self._head = head
         self._guards: Sequence[Guard] = ()
         self._state = RunState("")
         self._task: asyncio.Task[Stop] | None = None
@@ -123,14 +128,14 @@ class Agent:
     async def run(self, prompt: str, run_id: str) -> RunFinished:
         """Work a prompt to its end. Never raises for what a server, a model or a tool does."""
         self.hub.run, self.hub.turn = run_id, 0
-        self._state = state = RunState(prompt, files=FileStates(self._labels.workspace))
+        self._state = RunState(prompt, files=FileStates(self._labels.workspace))
         self._guards = self._make_guards()
         self._useless = 0
         self._stop_asked = None
         self._waited_before = self._calls.waited_seconds
         labels = self._labels
         self.hub.emit(RunStarted(prompt, labels.workspace, labels.model, labels.server, labels.mode, labels.sandbox))
-        self.hub.emit(HeadSet(self._replies.head_json))
+        self._say_head()
         self.history.add_user(prompt)
         self._task = asyncio.create_task(self._work_and_close())
         limit = self._budgets.seconds
@@ -148,6 +153,18 @@ class Agent:
     async def compact(self, guidance: str = "") -> bool:
         """Compact the history between two runs; whether it became clearly smaller. Raises `ServerProblem`."""
         return await self._compactor.compact(self.history, self._state, cut_first=False, guidance=guidance)
+
+    def _say_head(self) -> None:
+        """Record the requests' head when it is new; a change within a session costs the server's cache, and is said."""
+        head, before = self._replies.head_json, self._head
+        if head == before:
+            return
+        self._head = head
+        self.hub.emit(HeadSet(head, "the session goes on with other settings" if before else "session start"))
+        if before:
+            tokens = self._replies.estimate(self.history.data).tokens
+            text = f"model, tools or thinking differ from before: about {tokens:,} tokens have to be read again"
+            self.hub.emit(Notice("info", text))
 
     async def _outcome(self, task: asyncio.Task[Stop]) -> Stop:
         try:

@@ -13,6 +13,7 @@ usage: pool COMMAND ...
 
   pool run "PROMPT"     work a prompt to its end, without questions (see pool run --help)
   pool -p "PROMPT"      the same
+  pool sessions         the sessions on disk: list, show ID, path ID
   pool prompt           the exact first request of a run, sent nowhere
   pool doctor           what the server is, and whether it does what Pool needs
   pool replay FILE      read the replies of a trace again (pool run --trace FILE writes one)
@@ -44,6 +45,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _run(rest)
         case ["-p" | "--prompt", *rest]:
             return _run(rest)
+        case ["sessions", *rest]:
+            from pool.headless.sessions import main as sessions
+
+            return sessions(rest)
         case ["prompt", *rest]:
             from pool.headless.command import show_prompt
 

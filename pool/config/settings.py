@@ -65,7 +65,10 @@ class Settings:
 
     wait_server_seconds is how long a server that has answered before may be away; first_contact_seconds how long one
     that never answered is waited for. auto_compact: a history that no longer fits is compacted without being asked.
-    allow, ask and deny are rules for calls, as text.
+    allow, ask and deny are rules for calls, as text. network is what commands reach: off, on, or hosts and presets with
+    commas between.
+    continue_last goes on with the workspace's last session, resume with one by the beginning of its id; ephemeral keeps
+    no session.
     """
 
     workspace: Path
@@ -80,6 +83,7 @@ class Settings:
     ask: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
     sandbox: SandboxChoice = SandboxChoice.AUTO
+    network: str = "off"
     budgets: Budgets = Budgets()
     guards: GuardSettings = field(default_factory=GuardSettings)
     auto_compact: bool = True
@@ -88,23 +92,26 @@ class Settings:
     first_contact_seconds: float = 10.0
     idle_seconds: float = 300.0
     trace: Path | None = None
+    continue_last: bool = False
+    resume: str = ""
+    ephemeral: bool = False
 
 
-THINKING_LEVELS = {"off": 0, "low": 512, "normal": 2048, "high": 6144}
+THINKING_LEVELS = {"low": 512, "normal": 2048, "high": 6144}
 """Tokens of thought a turn may take, by name. The chat template stays as it is, so no level costs the cache."""
 
 
 def think_budget(budgets: Budgets, level: str) -> Budgets:
-    """Budgets for a level of thinking: a name of `THINKING_LEVELS`, `on`, or a number of tokens per turn."""
+    """Budgets for a level of thinking: `on` (as they are), a name of `THINKING_LEVELS`, or tokens a turn."""
     text = level.strip().lower()
     if text == "on":
         return budgets
-    tokens = THINKING_LEVELS.get(text, int(text) if text.isdigit() else -1)
-    if tokens < 0:
-        names = ", ".join(["on", *THINKING_LEVELS])
-        raise SettingsError(f"thinking {level!r} is not known; use {names} or a number of tokens a turn")
+    tokens = THINKING_LEVELS.get(text, int(text) if text.isdecimal() else 0)
+    if tokens <= 0:
+        names = ", ".join(["on", "off", *THINKING_LEVELS])
+        raise SettingsError(f"thinking {level!r} is not known; use {names}, or a number of tokens a turn")
     soft = min(budgets.reasoning_soft, tokens)
-    return replace(budgets, reasoning_soft=soft, reasoning_turn=tokens, reasoning_first_turn=max(tokens, 1))
+    return replace(budgets, reasoning_soft=soft, reasoning_turn=tokens, reasoning_first_turn=tokens)
 
 
 def mode_of(text: str) -> Mode:

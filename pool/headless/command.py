@@ -43,6 +43,9 @@ def parser() -> argparse.ArgumentParser:
     )
     p.add_argument("--deny", metavar="RULE", action="append", default=[], help="never run such calls, in any mode")
     p.add_argument("--sandbox", choices=[c.value for c in SandboxChoice], default="auto", help="default: auto")
+    p.add_argument(
+        "--net", metavar="WHAT", default="off", help="what commands reach: off, on, HOST[,HOST], python, node, rust, go"
+    )
     p.add_argument("--thinking", metavar="LEVEL", default="on", help="on, off, low, normal, high, or tokens a turn")
     p.add_argument("--max-turns", type=_count, metavar="N", help="model replies (default 40, 0: no limit)")
     p.add_argument("--max-seconds", type=_seconds, metavar="S", help="wall time (default 1800, 0: no limit)")
@@ -50,6 +53,9 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument(
         "--wait-server", type=_seconds, metavar="S", help="wait so long for a server that is away (default 60)"
     )
+    p.add_argument("-c", "--continue", dest="continue_last", action="store_true", help="go on with this folder's last")
+    p.add_argument("-r", "--resume", metavar="ID", default="", help="go on with a session, by the beginning of its id")
+    p.add_argument("--ephemeral", action="store_true", help="keep no session on disk")
     p.add_argument("--trace", metavar="FILE", help="keep the raw bytes of each reply (keys removed) in FILE")
     p.add_argument("-o", "--output", choices=["text", "json", "stream-json"], default="text")
     p.add_argument("-v", "--verbose", action="store_true", help="progress on stderr also when it is no terminal")
@@ -137,8 +143,12 @@ def settings_from(args: argparse.Namespace) -> Settings:
         allow=tuple(args.allow),
         deny=tuple(args.deny),
         sandbox=SandboxChoice(args.sandbox),
+        network=args.net,
         budgets=budgets,
         trace=Path(args.trace) if args.trace else None,
+        continue_last=args.continue_last,
+        resume=args.resume,
+        ephemeral=args.ephemeral,
     )
     if args.wait_server is not None:
         settings = replace(settings, wait_server_seconds=args.wait_server, first_contact_seconds=args.wait_server)

@@ -1,0 +1,69 @@
+"""Opening a session's log: a new one, or one that goes on where it was left."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from pool import __version__
+from pool.agent.ids import new_id
+from pool.config.settings import Settings, SettingsError
+from pool.sessions.log import Header, SessionBusy, SessionLog
+from pool.sessions.replay import Resumed, resumed
+from pool.sessions.store import NoSuchSession, by_id, last_of, sessions_folder
+
+
+@dataclass(slots=True)
+class Opened:
+    """A session's id, its log (None if nothing is kept), what it holds already, and lines for people."""
+
+    id: str
+    log: SessionLog | None = None
+    earlier: Resumed = field(default_factory=Resumed)
+    notes: list[str] = field(default_factory=list[str])
+
+
+def open_log(settings: Settings, say: Callable[[str], object]) -> Opened:
+    """Open the log that settings ask for. Raises `SettingsError` if the session to go on with cannot be had.
+
+    A new session goes on unsaved if its file cannot be made; say and notes tell.
+    """
+    if settings.ephemeral:
+        return Opened(new_id())
+    folder = sessions_folder()
+    if settings.resume or settings.continue_last:
+        return _reopened(settings, say)
+    session = new_id()
+    header = Header(session, str(settings.workspace), time.time(), __version__)
+    try:
+        return Opened(session, SessionLog.create(folder, header, say))
+    except OSError as error:
+        return Opened(session, notes=[f"this session is not saved: {error.strerror} ({folder})"])
+
+
+def _reopened(settings: Settings, say: Callable[[str], object]) -> Opened:
+    folder = sessions_folder()
+    try:
+        found = by_id(folder, settings.resume) if settings.resume else last_of(folder, str(settings.workspace))
+        log, rows, damage = SessionLog.reopen(found.path, say)
+    except (NoSuchSession, SessionBusy) as error:
+        raise SettingsError(str(error)) from None
+    except OSError as error:
+        raise SettingsError(f"the session cannot be opened: {error.strerror} ({error.filename})") from None
+    notes: list[str] = []
+    if damage:
+        notes.append(
+            f"the session's file was torn at its end: {damage:,} bytes of an unfinished record were dropped"
+        )
+    if found.workspace != str(settings.workspace):
+        notes.append(f"the session was made in {found.workspace}")
+    return Opened(found.id, log, resumed(rows), notes)
+
+
+def check_shape(earlier: Resumed, *, native: bool) -> None:
+    """Refuse to send a session's messages to an API of another form. Raises `SettingsError`."""
+    if earlier.head and ("options" in json.loads(earlier.head)) is not native:
+        other = "not Ollama's own API" if native else "Ollama's own API (a base URL that ends in /api)"
+        raise SettingsError(f"the session was made with {other}; its messages have another form. Name the same server")

@@ -25,12 +25,12 @@ class Desk:
     sandbox: Sandbox
     live: list[str] = field(default_factory=list[str])
 
-    async def call(self, name: str, **args: Any) -> ToolResult:
+    async def call(self, name: str, /, **args: Any) -> ToolResult:
         tool = next(t for t in self.toolbox.tools if t.spec.name == name)
         tool.preview(args)
         return await tool.run(args, self.live.append)
 
-    async def refused(self, name: str, **args: Any) -> str:
+    async def refused(self, name: str, /, **args: Any) -> str:
         """The message of a call that must not succeed."""
         with pytest.raises(ToolError) as error:
             await self.call(name, **args)

@@ -36,6 +36,7 @@ def test_order_effects_and_size_of_the_tool_list(folder: Path) -> None:
         ("search", Effect.READ),
         ("shell", Effect.EXECUTE),
         ("job", Effect.EXECUTE),
+        ("git", Effect.NETWORK),
     ]
     functions = [{"name": s.name, "description": s.description, "parameters": s.parameters} for s in specs]
     listing = json.dumps([{"type": "function", "function": f} for f in functions])
@@ -53,7 +54,7 @@ def run_python(*args: str) -> str:
 
 def test_the_module_lists_its_tools() -> None:
     names = [tool["name"] for tool in json.loads(run_python("-m", "pool_tools"))]
-    assert names == ["read", "write", "edit", "list", "search", "shell", "job"]
+    assert names == ["read", "write", "edit", "list", "search", "shell", "job", "git"]
 
 
 def test_the_tools_import_little() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -16,6 +17,7 @@ from pool_tools.network.traffic import Flow
 from pool_tools.process import Ended, run_command
 from pool_tools.sandbox.base import Sandbox
 from pool_tools.sandbox.sharednet import SharesNetwork
+from pool_tools.scratch import HasScratch, Scratch, own_scratch
 from pool_tools.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -42,6 +44,7 @@ class Commands:
         self.sandbox = sandbox
         self._extra_env = dict(extra_env or {})
         self._proxy = proxy
+        self._own_scratch: Scratch | None = None
         self._running: set[asyncio.Task[Any]] = set()
 
     @property
@@ -94,15 +97,26 @@ class Commands:
         """What commands asked of the proxy since the last time."""
         return await self._proxy.take_flows() if self._proxy else ()
 
+    def scratch(self) -> Scratch:
+        """The folder by which files are handed to commands."""
+        if isinstance(self.sandbox, HasScratch):
+            return Scratch(*self.sandbox.scratch_folder())
+        if self._own_scratch is None:
+            self._own_scratch = own_scratch()
+        return self._own_scratch
+
     async def share_network(self) -> str:
         """Let all further commands have one loopback between them; why that cannot be, "" if it can."""
         sandbox = self.sandbox
         return await asyncio.to_thread(sandbox.share_network) if isinstance(sandbox, SharesNetwork) else ""
 
     async def close(self) -> None:
-        """End the commands that are running and wait until their processes are gone."""
+        """End the commands that are running, wait until their processes are gone, remove what was handed to them."""
         tasks = self._running - {asyncio.current_task()}
         for task in tasks:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
+        if self._own_scratch is not None:
+            shutil.rmtree(self._own_scratch.folder, ignore_errors=True)
+            self._own_scratch = None

@@ -55,8 +55,8 @@ def _network(hosts: str, reach: Reach) -> str:
 
 def _loopback(_: str, reach: Reach) -> str:
     return (
-        "localhost inside the sandbox is not the machine's: a server that was not started in the same call cannot be "
-        "reached. Start it in this command; for one that already runs, ask the user to allow its port"
+        "localhost inside the sandbox is not the machine's: only servers that were started in this call or by `job` "
+        "can be reached. For another one that already runs, ask the user to allow its port"
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pool_tools.api import Tool
 from pool_tools.commands import Commands
 from pool_tools.edit import EditTool
+from pool_tools.git import GitTool
 from pool_tools.job import JobTool
 from pool_tools.listing import ListTool
 from pool_tools.read import ReadTool
@@ -47,6 +48,7 @@ class Toolbox:
             SearchTool(workspace),
             ShellTool(self._commands),
             self._jobs,
+            GitTool(self._commands),
         )
 
     async def close(self) -> None:
@@ -56,5 +58,5 @@ class Toolbox:
 
 
 def build_tools(workspace: Workspace, sandbox: Sandbox) -> tuple[Tool, ...]:
-    """read, write, edit, list, search, shell, job."""
+    """read, write, edit, list, search, shell, job, git."""
     return Toolbox(workspace, sandbox).tools

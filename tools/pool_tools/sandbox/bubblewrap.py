@@ -172,11 +172,12 @@ class Bubblewrap:
         hidden = [
             path for path in secret_paths(env, self._policy.hidden) if not replaced(str(path)) or seen(path, roots, env)
         ]
-        around = [path for path in hidden if path not in roots and any(root.is_relative_to(path) for root in roots)]
-        others = [path for path in hidden if path not in around and path not in roots]
+        folders = [*roots, *(Path(os.path.realpath(cache)) for cache in self._policy.caches)]
+        around = [path for path in hidden if path not in folders and any(f.is_relative_to(path) for f in folders)]
+        others = [path for path in hidden if path not in around and path not in folders]
         for path in around:
             yield from ("--tmpfs", str(path))
-        for folder in (*roots, *map(os.path.realpath, self._policy.caches)):
+        for folder in folders:
             yield from ("--bind" if self._policy.writable else "--ro-bind", str(folder), str(folder))
         for path in around:
             yield from ("--remount-ro", str(path))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 
 from pool_tools.limits import OUTPUT_HEAD_CHARS, OUTPUT_TAIL_CHARS
+from pool_tools.spill import SPILL_BYTES, Spills
 from pool_tools.terminal import EscapeStripper, LineFolder
 from pool_tools.text import size
 
@@ -67,7 +68,11 @@ class HeadTail:
 class OutputCapture:
     """Takes raw output by `feed`; gives live text by `live` and, after `close`, what the model sees by `text`."""
 
-    def __init__(self, head: int = OUTPUT_HEAD_CHARS, tail: int = OUTPUT_TAIL_CHARS) -> None:
+    def __init__(
+        self, spills: Spills | None = None, head: int = OUTPUT_HEAD_CHARS, tail: int = OUTPUT_TAIL_CHARS
+    ) -> None:
+        """spills keep the whole output where it is too long to be shown."""
+        self._spill = spills.new(head + tail) if spills else None
         self._folder = LineFolder()
         self._stripper = EscapeStripper(self._folder)
         self._kept = HeadTail(head, tail)
@@ -85,11 +90,15 @@ class OutputCapture:
         self._stripper.close()
         self._keep(self._folder.take() + self._folder.line)
         self._folder.line = ""
+        if self._spill:
+            self._spill.close()
 
     def _keep(self, text: str) -> None:
         if not text:
             return
         self._kept.add(text)
+        if self._spill:
+            self._spill.add(text)
         self._live.append(text[-LIVE_CHARS:])
         if len(self._live) > 1 and sum(map(len, self._live)) > 2 * LIVE_CHARS:
             self._live = ["".join(self._live)[-LIVE_CHARS:]]
@@ -119,8 +128,15 @@ class OutputCapture:
             return head
         self.truncated = True
         left_out = f"{chars:,} characters" + (f" in {lines:,} lines" if lines else "")
-        return (
-            f"{head.rstrip()}\n"
-            f"[… {left_out} left out here; to see them, narrow the command or send its output to a file …]\n"
-            f"{tail.lstrip(chr(10))}"
-        )
+        return f"{head.rstrip()}\n[… {left_out} left out here; {self._remedy()} …]\n{tail.lstrip(chr(10))}"
+
+    @property
+    def spilled(self) -> str:
+        """The file that holds the output, as commands call it; "" if there is none."""
+        return self._spill.path if self._spill else ""
+
+    def _remedy(self) -> str:
+        if not self._spill or not self._spill.path:
+            return "to see them, narrow the command or send its output to a file"
+        what = "the whole output" if self._spill.whole else f"its first {size(SPILL_BYTES)}"
+        return f"{what} is in {self._spill.path}, for commands such as grep"

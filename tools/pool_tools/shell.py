@@ -19,6 +19,7 @@ from pool_tools.foreign import Foreign, tell_changes
 from pool_tools.limits import SHELL_SECONDS, SHELL_SECONDS_MOST
 from pool_tools.network.traffic import Flow
 from pool_tools.process import Ended
+from pool_tools.spill import Spills
 from pool_tools.supervisor import SIGNALLED
 from pool_tools.text import printable, visible
 
@@ -67,6 +68,7 @@ class ShellTool:
 
     def __init__(self, commands: Commands) -> None:
         self._commands = commands
+        self._spills = Spills(commands.scratch)
 
     def preview(self, args: Mapping[str, Any]) -> Preview:
         command, seconds, _ = _arguments(args)
@@ -75,7 +77,7 @@ class ShellTool:
 
     async def run(self, args: Mapping[str, Any], output: OutputSink) -> ToolResult:
         command, seconds, note = _arguments(args)
-        capture = OutputCapture()
+        capture = OutputCapture(self._spills)
         live = _Live(capture, output)
         try:
             ended = await self._commands.shell(command, seconds, live.feed)
@@ -119,6 +121,7 @@ class ShellTool:
             "left_running": list(ended.left),
             "truncated": capture.truncated,
             "output_bytes": capture.bytes,
+            "output_file": capture.spilled,
             "cwd": str(self._commands.folder),
             "sandbox": self._commands.sandbox.name,
         }

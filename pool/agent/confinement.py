@@ -1,0 +1,116 @@
+"""What confines the commands of a session: the sandbox that works here, with the network that the settings ask for."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from pool.config.settings import SandboxChoice, Settings, SettingsError
+from pool_tools.sandbox import NoSandbox, Policy
+from pool_tools.sandbox.probe import Probe, probe
+
+if TYPE_CHECKING:
+    from pool_tools.network.choice import Network
+    from pool_tools.network.proxy import NetworkProxy
+
+_HASH_CHARS = 12
+_PORTS = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True, slots=True)
+class Confinement:
+    """A probed sandbox, variables that commands need for its network, and the proxy that serves it, if any.
+
+    note tells people what is enforced and what not.
+    """
+
+    found: Probe
+    note: str
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    proxy: NetworkProxy | None = None
+
+    async def forbid(self, base_url: str) -> None:
+        """Keep commands away from the model server. Raises `SettingsError` if the settings name its port."""
+        if self.proxy is None:
+            return
+        from pool_tools.network.rules import RuleError
+
+        parts = urlsplit(base_url)
+        try:
+            await self.proxy.forbid(parts.hostname or "", parts.port or _PORTS.get(parts.scheme, 0))
+        except RuleError as error:
+            raise SettingsError(f"--net: {error}") from None
+
+
+async def confine(settings: Settings, stack: AsyncExitStack) -> Confinement:
+    """Probe a sandbox and open what it needs; the stack closes both.
+
+    Raises `SettingsError` if a sandbox is required and none holds what is asked for, or for a network that is no
+    network.
+    """
+    network = await asyncio.to_thread(_network, settings) if settings.network not in ("", "off") else None
+    if settings.sandbox is SandboxChoice.OFF:
+        note = "it was switched off by --sandbox off"
+        return Confinement(Probe(NoSandbox(), note), note, network.env if network else {})
+    policy = Policy((settings.workspace,))
+    if network is None:
+        return _close_with(stack, Confinement(await _probe(settings, policy), ""))
+    if network.allow is None:
+        found = await _probe(settings, Policy((settings.workspace,), network=network.on))
+        return _close_with(stack, Confinement(found, "", network.env))
+    return _close_with(stack, await _listed(settings, network, stack))
+
+
+async def _listed(settings: Settings, network: Network, stack: AsyncExitStack) -> Confinement:
+    """A list of hosts; where no tier can hold one, the network is off, which is less than was asked for."""
+    from pool_tools.network.proxy import open_proxy
+
+    assert network.allow is not None
+    proxy = await stack.enter_async_context(open_proxy(network.allow, os.environ))
+    policy = Policy((settings.workspace,), allow=network.allow, proxy_folder=proxy.folder, caches=network.caches)
+    found = await _probe(settings, policy)
+    if found.tier != NoSandbox.name:
+        return Confinement(found, "", network.env, proxy)
+    without = await _probe(settings, Policy((settings.workspace,), caches=network.caches))
+    if without.tier == NoSandbox.name:
+        return Confinement(found, f"{found.note}; so --net limits nothing")
+    note = f"{without.note}. The network is off: no sandbox that works here can hold a list of hosts ({found.reason})"
+    return Confinement(without, note, network.env)
+
+
+async def _probe(settings: Settings, policy: Policy) -> Probe:
+    found = await asyncio.to_thread(probe, policy)
+    if settings.sandbox is SandboxChoice.REQUIRED and found.tier == NoSandbox.name:
+        raise SettingsError(f"--sandbox required, but {found.reason}. {found.remedy}")
+    return found
+
+
+def _close_with(stack: AsyncExitStack, made: Confinement) -> Confinement:
+    stack.callback(made.found.sandbox.close)
+    return made if made.note else Confinement(made.found, made.found.note, made.env, made.proxy)
+
+
+def _network(settings: Settings) -> Network:
+    from pool_tools.network.choice import network_for
+    from pool_tools.network.presets import PresetError
+    from pool_tools.network.rules import RuleError
+
+    try:
+        return network_for(settings.network, os.environ, (settings.workspace,), package_caches(settings.workspace))
+    except (RuleError, PresetError) as error:
+        raise SettingsError(f"--net: {error}") from None
+
+
+def package_caches(workspace: Path) -> Path:
+    """Where packages are kept for a workspace's commands: each its own, as they could put anything in there."""
+    cache = os.environ.get("XDG_CACHE_HOME", "")
+    base = Path(cache) if cache.startswith("/") else Path.home() / ".cache"
+    key = hashlib.sha256(os.fsencode(os.path.realpath(workspace))).hexdigest()[:_HASH_CHARS]
+    return base / "pool" / "packages" / f"{workspace.name or 'root'}-{key}"

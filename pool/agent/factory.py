@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 from pool.agent.approvals import Approvals
 from pool.agent.calls import CallRunner
 from pool.agent.compaction import Compactor
+from pool.agent.confinement import Confinement, confine
 from pool.agent.exchange import Exchange
 from pool.agent.guards import Guard
 from pool.agent.guards.budgets import budget_guards
@@ -19,23 +20,22 @@ from pool.agent.guards.replies import ReplyGuard
 from pool.agent.guards.thinking import ThinkingGuard
 from pool.agent.history import History
 from pool.agent.hub import EventHub
-from pool.agent.ids import new_id
 from pool.agent.loop import Agent, Labels
 from pool.agent.prompt import system_prompt
+from pool.agent.resume import Opened, check_shape, open_log
 from pool.agent.rules.given import rules_of
 from pool.agent.rules.kept import KeptApprovals
 from pool.agent.server import ServerLink, find_server
 from pool.agent.streaming import ReplyStream
-from pool.config.settings import Mode, SandboxChoice, Settings, SettingsError
+from pool.config.settings import Mode, Settings
 from pool.events import Notice
-from pool.ports import Approver, EventLog
+from pool.ports import Approver
 from pool.wire.dialects import for_address
 from pool.wire.reading import DEFAULT_THINK_TAGS, Expectation
 from pool.wire.request import Head, RequestBuilder
 from pool.wire.tokens import TokenMeter
 from pool_tools import Tool
-from pool_tools.sandbox import NoSandbox, Policy
-from pool_tools.sandbox.probe import Probe, probe
+from pool_tools.sandbox import NoSandbox
 from pool_tools.toolbox import Toolbox
 from pool_tools.workspace import Workspace
 
@@ -51,42 +51,48 @@ class Session:
 
 
 @asynccontextmanager
-async def open_session(settings: Settings, approver: Approver, log: EventLog | None = None) -> AsyncGenerator[Session]:
-    """A session with its server found and its sandbox probed; closed with all it started.
+async def open_session(settings: Settings, approver: Approver) -> AsyncGenerator[Session]:
+    """A session with its server found, its sandbox probed and its log open; closed with all it started.
 
     Raises `SettingsError` where a setting cannot be met and `ServerProblem` where no server is found.
     """
-    found, link = await asyncio.gather(asyncio.to_thread(_sandbox, settings), find_server(settings))
-    async with link:
-        confined = found.tier != NoSandbox.name
+    hubs: list[EventHub] = []
+    opened = open_log(settings, lambda text: [hub.emit(Notice("warning", text)) for hub in hubs])
+    async with AsyncExitStack() as stack:
+        if opened.log is not None:
+            stack.enter_context(opened.log)
+        confining = asyncio.ensure_future(confine(settings, stack))
+        stack.push_async_callback(_cancelled, confining)
+        confinement, link = await asyncio.gather(confining, find_server(settings))
+        await stack.enter_async_context(link)
+        await confinement.forbid(link.client.transport.endpoint.base_url)
+        hub = EventHub(opened.id, opened.log, next_seq=opened.earlier.next_seq)
+        hubs.append(hub)
+        sandbox = confinement.found.sandbox
+        confined = sandbox.name != NoSandbox.name
         mode = settings.mode or (Mode.AUTO if confined else Mode.DEFAULT)
-        hub = EventHub(new_id(), log)
         workspace = Workspace(settings.workspace)
-        toolbox = Toolbox(workspace, found.sandbox)
-        try:
-            approvals = Approvals(
-                mode,
-                sandboxed=confined,
-                approver=approver,
-                rules=rules_of(settings, [t.spec.name for t in toolbox.tools]),
-                kept=KeptApprovals(settings.workspace),
-                warn=lambda text: hub.emit(Notice("warning", text)),
-            )
-            yield _assemble(settings, link, hub, approvals, toolbox.tools, found, workspace.ledger.clear)
-        finally:
-            await toolbox.close()
-            found.sandbox.close()
-            workspace.close()
+        stack.callback(workspace.close)
+        toolbox = Toolbox(workspace, sandbox, confinement.env, confinement.proxy)
+        stack.push_async_callback(toolbox.close)
+        approvals = Approvals(
+            mode,
+            sandboxed=confined,
+            approver=approver,
+            rules=rules_of(settings, [t.spec.name for t in toolbox.tools]),
+            kept=KeptApprovals(settings.workspace),
+            warn=lambda text: hub.emit(Notice("warning", text)),
+        )
+        session = _assemble(settings, link, hub, approvals, toolbox.tools, confinement, workspace.ledger.clear, opened)
+        for note in opened.notes:
+            hub.emit(Notice("warning", note))
+        yield session
 
 
-def _sandbox(settings: Settings) -> Probe:
-    """The sandbox for this run; blocks for about 50 ms. Raises `SettingsError` if one is required and none works."""
-    if settings.sandbox is SandboxChoice.OFF:
-        return Probe(NoSandbox(), "it was switched off by --sandbox off")
-    found = probe(Policy((settings.workspace,)))
-    if settings.sandbox is SandboxChoice.REQUIRED and found.tier == NoSandbox.name:
-        raise SettingsError(f"--sandbox required, but {found.reason}. {found.remedy}")
-    return found
+async def _cancelled(confining: asyncio.Future[Confinement]) -> None:
+    """Where no server is found, the sandbox may still be on its way."""
+    confining.cancel()
+    await asyncio.gather(confining, return_exceptions=True)
 
 
 def _assemble(
@@ -95,10 +101,12 @@ def _assemble(
     hub: EventHub,
     approvals: Approvals,
     tools: Sequence[Tool],
-    found: Probe,
+    confinement: Confinement,
     clear_ledger: Callable[[], None],
+    opened: Opened,
 ) -> Session:
     shape = link.dialect.shape
+    check_shape(opened.earlier, native=shape.sets_window)
     head = Head(
         model=link.model,
         thinking=settings.thinking,
@@ -128,16 +136,17 @@ def _assemble(
 
     agent = Agent(
         hub=hub,
-        history=History(system_prompt(workspace), hub.emit, shape.encode),
+        history=History(system_prompt(workspace), hub.emit, shape.encode, opened.earlier.messages),
         replies=replies,
         calls=CallRunner(tools, approvals, hub),
         compactor=Compactor(replies, hub, clear_ledger),
         guards=guards,
         budgets=settings.budgets,
         auto_compact=settings.auto_compact,
-        labels=Labels(workspace, link.model, link.display, approvals.mode.value, found.tier),
+        head=opened.earlier.head,
+        labels=Labels(workspace, link.model, link.display, approvals.mode.value, confinement.found.tier),
     )
-    return Session(agent, hub, approvals, found.note)
+    return Session(agent, hub, approvals, confinement.note)
 
 
 def first_request(settings: Settings, model: str, prompt: str) -> bytes:

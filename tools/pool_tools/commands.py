@@ -44,6 +44,7 @@ class Commands:
         self.sandbox = sandbox
         self._extra_env = dict(extra_env or {})
         self._proxy = proxy
+        self._memory_kept = 0
         self._own_scratch: Scratch | None = None
         self._running: set[asyncio.Task[Any]] = set()
 
@@ -78,13 +79,18 @@ class Commands:
         try:
             # A sandbox that is still being probed would block here.
             await asyncio.to_thread(lambda: self.sandbox.name)
-            return await run_command(argv, self.folder, {**self.environment(), **env}, self.sandbox, limit, on_output)
+            env = {**self.environment(), **env}
+            return await run_command(argv, self.folder, env, self.sandbox, limit, on_output, self._memory_kept)
         except OSError as error:
             long = sum(map(len, argv)) > _LONG_COMMAND_CHARS
             remedy = " Write long text to a file with `write`." if long else ""
             raise ToolError(f"The command could not be started: {error.strerror or error}.{remedy}") from None
         finally:
             self._running.discard(task)
+
+    def protect_memory(self, kept: int) -> None:
+        """Commands that start from now on leave kept bytes of memory to other programs, or are ended."""
+        self._memory_kept = kept
 
     def reach(self) -> Reach:
         """What commands reach in the network, to explain why one failed."""

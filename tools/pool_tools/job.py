@@ -149,6 +149,8 @@ def _state(job: Job) -> str:
         return f"job {job.id} failed: {job.failure}"
     if job.stopped:
         return f"job {job.id} stopped after {took}"
+    if job.ended.killed:
+        return f"job {job.id} killed after {took}, since {job.ended.killed}"
     if job.ended.timed_out:
         return f"job {job.id} ended at its limit of {job.limit:g} s, still running then"
     if job.ended.status is None:

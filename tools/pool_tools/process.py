@@ -67,18 +67,20 @@ async def run_command(
     sandbox: Sandbox,
     limit: float,
     on_output: Callable[[bytes], None],
+    memory_kept: int = 0,
 ) -> Ended:
     """Run argv in the sandbox for at most limit seconds; on_output gets its output, both streams in order.
 
+    memory_kept: bytes of memory that it must leave to other programs, where that is more than the sandbox's bounds say.
     When this returns or is cancelled, no process of the command is left. Raises `OSError` if it cannot be started.
     """
     guard = sandbox.guard
     if guard is None:
-        return await _Running(argv, cwd, env, sandbox, on_output).run(limit)
+        return await _Running(argv, cwd, env, sandbox, on_output, memory_kept).run(limit)
     restored: tuple[str, ...] = ()
     try:
         await _in_thread(guard.before)
-        ended = await _Running(argv, cwd, env, sandbox, on_output).run(limit)
+        ended = await _Running(argv, cwd, env, sandbox, on_output, memory_kept).run(limit)
     finally:
         restored = await _in_thread(guard.after)
     return replace(ended, restored=restored)
@@ -96,7 +98,13 @@ async def _in_thread(work: Callable[[], T]) -> T:
 
 class _Running:
     def __init__(
-        self, argv: Sequence[str], cwd: Path, env: dict[str, str], sandbox: Sandbox, on_output: Callable[[bytes], None]
+        self,
+        argv: Sequence[str],
+        cwd: Path,
+        env: dict[str, str],
+        sandbox: Sandbox,
+        on_output: Callable[[bytes], None],
+        memory_kept: int,
     ) -> None:
         self._contained = sandbox.contains_processes
         self._on_output = on_output
@@ -104,7 +112,8 @@ class _Running:
         self._began = time.monotonic()
         self._report = b""
         self._breach = ""
-        self._limits = Watch((cwd, Path(tempfile.gettempdir())), sandbox.bounds)
+        bounds = replace(sandbox.bounds, memory_kept=max(memory_kept, sandbox.bounds.memory_kept))
+        self._limits = Watch((cwd, Path(tempfile.gettempdir())), bounds)
         self._eof = asyncio.Event()
         self._ended = asyncio.Event()
         self._socket, far_socket = socket.socketpair()
@@ -152,7 +161,7 @@ class _Running:
         """End the command when it takes too much of the machine."""
         while not self._breach:
             await asyncio.sleep(WATCH_SECONDS)
-            self._breach = await asyncio.to_thread(self._limits.breach)
+            self._breach = await asyncio.to_thread(self._limits.breach, self._process.pid)
         self._kill()
 
     def _read_output(self) -> None:

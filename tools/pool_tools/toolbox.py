@@ -13,6 +13,7 @@ from pool_tools.job import JobTool
 from pool_tools.listing import ListTool
 from pool_tools.read import ReadTool
 from pool_tools.sandbox.base import Sandbox
+from pool_tools.sandbox.bounds import MEMORY_KEPT_FOR_SERVER
 from pool_tools.search import SearchTool
 from pool_tools.shell import ShellTool
 from pool_tools.workspace import Workspace
@@ -50,6 +51,10 @@ class Toolbox:
             self._jobs,
             GitTool(self._commands),
         )
+
+    def protect_memory(self, kept: int = MEMORY_KEPT_FOR_SERVER) -> None:
+        """The model's server runs on this machine: commands that would take its memory, kept bytes, are ended."""
+        self._commands.protect_memory(kept)
 
     async def close(self) -> None:
         """End the commands and jobs that are still running; no process is left afterwards."""

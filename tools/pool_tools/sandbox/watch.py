@@ -1,4 +1,8 @@
-"""Watching what a running command does to the machine: disk, memory and processes. Looking costs some 50 µs."""
+"""Watching what a running command does to the machine: disk, memory and processes. Looking costs some 50 µs.
+
+Memory is watched by what is available on the machine: what a tmpfs or a GPU that shares it takes shows nowhere else.
+Which command to end is then told by what its own processes hold.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pool_tools.sandbox.bounds import Bounds, threads_running
+from pool_tools.supervisor import descendants
 
 MIB, GIB = 1024**2, 1024**3
 
@@ -19,7 +24,11 @@ than a quarter of the disk."""
 
 DISK_USED_BYTES = 16 * MIB
 MEMORY_USED_BYTES = 256 * MIB
-"""A command that found things short is ended only if they got shorter by this much: one may be there to tidy up."""
+"""A command that found things short is ended only if they got shorter by this much: one may be there to tidy up.
+Of memory this much must be held by its own processes."""
+
+MEMORY_LEAST_BYTES = GIB
+"""So much a command may always take of what is available, or half of it where there is less than twice as much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,20 +45,47 @@ class Watch:
         self._bounds = bounds
         self._disks = list(_disks(folders))
         self._memory = _available_memory()
+        self._kept = min(bounds.memory_kept, self._memory - min(MEMORY_LEAST_BYTES, self._memory // 2))
         self._processes = threads_running()
 
-    def breach(self) -> str:
-        """Why the command must end now, "" if it need not."""
+    def breach(self, launcher: int) -> str:
+        """Why the command must end now, "" if it need not. launcher: id of the process below which all of it runs."""
         for disk in self._disks:
             free = _free(disk.folder)
             if free < disk.floor and disk.free - free >= DISK_USED_BYTES:
                 return f"the disk is nearly full, {free // MIB} MiB are left"
-        available, kept = _available_memory(), self._bounds.memory_kept
-        if available < kept and self._memory - available >= MEMORY_USED_BYTES:
-            return f"memory is short, {available // MIB} MiB are left of the {kept // MIB} MiB kept for other programs"
+        if short := self._memory_is_short(launcher):
+            return short
         if threads_running() - self._processes > self._bounds.processes:
             return f"it started more than {self._bounds.processes} processes"
         return ""
+
+    def _memory_is_short(self, launcher: int) -> str:
+        available = _available_memory()
+        if available >= self._kept:
+            return ""
+        used = _held(launcher)
+        # What fills a tmpfs or a GPU's part of the memory is in no process's own count.
+        unseen = available < self._kept // 2 and self._memory - available >= MEMORY_USED_BYTES
+        if used < MEMORY_USED_BYTES and not unseen:
+            return ""
+        return (
+            f"memory is short: its processes held {used // MIB} MiB, and {available // MIB} MiB were left of the "
+            f"{self._kept // MIB} MiB that are kept for the model server and other programs"
+        )
+
+
+def _held(launcher: int) -> int:
+    """Bytes of memory, swapped out or not, that the processes below launcher hold. Shared pages count for each."""
+    total = 0
+    for pid in (launcher, *descendants(launcher)):
+        try:
+            with open(f"/proc/{pid}/status", "rb") as file:
+                lines = [line.split() for line in file if line.startswith((b"VmRSS:", b"VmSwap:"))]
+        except OSError:
+            continue
+        total += sum(int(fields[1]) * 1024 for fields in lines)
+    return total
 
 
 def _disks(folders: Iterable[Path]) -> Iterable[_Disk]:

@@ -36,7 +36,9 @@ async def played_half(letter: str, verbose: bool) -> list[Played]:
         for fault in played.faults():
             print(f"  {case.name}: {fault} {played.fired}")
         if verbose:
-            said = f"{played.run.reason.value}, {len(played.bodies)} requests, {played.thought_tokens} tokens of thought"
+            said = (
+                f"{played.run.reason.value}, {len(played.bodies)} requests, {played.thought_tokens} tokens of thought"
+            )
             print(f"  {case.name}: {said}, {played.fired}")
     return out
 
@@ -66,7 +68,7 @@ def main() -> None:
         runs = asyncio.run(played_half(letter, args.verbose))
         rows.append(row(letter, runs))
         fired.update(firing for p in runs if not p.case.honest for firing in p.fired)
-    print("| half | bad runs ended as they should | honest runs touched | honest turns | false stops per 1,000 turns | at most |")
+    print("| half | bad runs ended | honest runs touched | honest turns | false stops per 1,000 turns | at most |")
     print("|---|---|---|---|---|---|")
     print("\n".join(rows))
     print("\nFired in bad runs:", ", ".join(f"{g} {a} {n}" for (g, a), n in sorted(fired.items())))

@@ -112,7 +112,10 @@ class Compactor:
         limits = SHRINK_STEPS if cut_first else (0, *SHRINK_STEPS)
         for limit in limits:
             messages = [_cut(m, limit, history.encode) for m in history.messages]
-            messages.append(history.encode(user(ask)).data)
+            last = history.messages[-1].message
+            # Strict templates refuse two user messages in a row.
+            joined = f"{last.content}\n\n{ask}" if last.role is Role.USER else ask
+            messages[len(messages) - (last.role is Role.USER) :] = [history.encode(user(joined)).data]
             try:
                 asked = LastWord(SUMMARY_TOKENS, show=False, beside="compaction")
                 reading = await self._replies.last_word(history, messages, asked)

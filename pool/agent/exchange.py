@@ -30,6 +30,7 @@ from pool.wire.reading import (
     CallText,
     ContentText,
     ContentWasReasoning,
+    Ending,
     Expectation,
     Reading,
     ReasoningText,
@@ -139,6 +140,9 @@ class Exchange:
         reading = await self._read(ask, body, expect, clock)
         self._measure(reading, body, clock, report)
         self.link.look_again()
+        if reading.ending is Ending.LENGTH and max_tokens < min(ask.max_tokens, LEAST_ANSWER_TOKENS):
+            # The window left no room for more, so it is full, whatever the server calls it.
+            return replace(reading, ending=Ending.WINDOW)
         return reading
 
     def _fitted(self, wanted: int, prompt: int) -> int:

@@ -159,7 +159,9 @@ class TestLedger:
         """A run of named files is whole as long as no other test file has come up."""
         if run.whole:
             return True
-        named = test_files(" ".join(run.files)) | {f"{name.rpartition('.')[2]}.py" for name in run.files if "/" not in name}
+        named = test_files(" ".join(run.files)) | {
+            f"{name.rpartition('.')[2]}.py" for name in run.files if "/" not in name
+        }
         return not run.selects and bool(named) and self.known_files <= named
 
 

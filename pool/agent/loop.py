@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pool.agent.calls import CallRunner, Outcome, PreparedCall
-from pool.agent.compaction import Compactor
+from pool.agent.compaction import AT_SHARE, Compactor
 from pool.agent.filestates import FileStates
 from pool.agent.guards import Guard
 from pool.agent.history import INTERRUPTED, History
@@ -110,7 +110,7 @@ class Agent:
         self._labels = labels
         self._auto_compact = auto_compact
         self._compactor = compactor
-        self._useless = 0
+        self._useless, self._compacted, self._helped = 0, 0, False
         self._waited_before = 0.0
         self._steer = Steer()
         self._head = head
@@ -130,7 +130,7 @@ class Agent:
         self.hub.run, self.hub.turn = run_id, 0
         self._state = RunState(prompt, files=FileStates(self._labels.workspace))
         self._guards = self._make_guards()
-        self._useless = 0
+        self._useless, self._compacted, self._helped = 0, 0, False
         self._stop_asked = None
         self._waited_before = self._calls.waited_seconds
         labels = self._labels
@@ -266,11 +266,20 @@ class Agent:
             raise OutOfRoom(f"about {tokens:,} tokens do not fit the window of {window:,}; compacting is switched off")
         if self._compactor.prune(self.history):
             return
+        # The server refuses it again at once, or counts it as full again: it did not help, whatever the estimate said.
+        soon = 0 < self._compacted >= self._state.turns - 1
+        full = self._replies.usage.prompt >= window * AT_SHARE or self._compacted == self._state.turns
+        self._useless += soon and full and self._helped
         if self._useless >= USELESS_COMPACTIONS:
+            tokens = max(tokens, self._replies.usage.prompt)
             raise OutOfRoom(f"about {tokens:,} tokens do not fit the window of {window:,}, and compacting did not help")
-        helped = await self._compactor.compact(self.history, self._state, cut_first=cut_first)
+        self._helped = await self._compactor.compact(self.history, self._state, cut_first=cut_first)
+        self._compacted = self._state.turns
         self._state.usage += self._replies.usage
-        self._useless = 0 if helped else self._useless + 1
+        if not self._helped:
+            self._useless += 1
+        elif not (soon and full):
+            self._useless = 0
 
     async def _act_on(self, reading: Reading) -> Stop | None:
         """Take a reply into the history, do what it asks, and say whether the run is over."""

@@ -59,6 +59,11 @@ class Played:
         return [(g.guard, g.action) for g in self.run.of(GuardFired)]
 
     @property
+    def noting(self) -> frozenset[str]:
+        """Guards that fired."""
+        return frozenset(guard for guard, _ in self.fired)
+
+    @property
     def hard(self) -> list[tuple[str, str]]:
         """Firings that are more than a soft note."""
         return [(guard, action) for guard, action in self.fired if action != "note" or guard not in SOFT_NOTES]
@@ -74,8 +79,8 @@ class Played:
             out.append(f"took {self.thought_tokens} tokens of thought, at most {case.thought_tokens} are allowed")
         if case.honest and self.hard:
             out.append(f"was touched: {self.hard}")
-        if case.honest and {guard for guard, _ in self.fired} != case.notes:
-            out.append(f"saw notes of {sorted({guard for guard, _ in self.fired})}, not of {sorted(case.notes)}")
+        if case.honest and self.noting != case.notes:
+            out.append(f"saw notes of {sorted(self.noting)}, not of {sorted(case.notes)}")
         return out
 
 
@@ -135,7 +140,9 @@ class ScriptServer(ScriptedServer):
         try:
             full = await writer.text("reasoning", _endless(say, "thought") if say.endless else tokens_of(say.thought))
             self.thought_tokens += writer.written
-            content = _endless(say, "content") if say.endless_in == "content" and say.endless else tokens_of(say.content)
+            content = (
+                _endless(say, "content") if say.endless_in == "content" and say.endless else tokens_of(say.content)
+            )
             full = full or await writer.text("content", content)
         except ConnectionError:
             self.thought_tokens += writer.written
@@ -193,7 +200,9 @@ class _Writer:
     async def _cut_call(self, index: int, name: str, call_id: str, arguments: dict[str, Any]) -> None:
         text = json.dumps(arguments, ensure_ascii=False)
         half = {"name": name, "arguments": text[: len(text) // 2]}
-        await self._exchange.chunk(delta(tool_calls=[{"index": index, "id": call_id, "type": "function", "function": half}]))
+        await self._exchange.chunk(
+            delta(tool_calls=[{"index": index, "id": call_id, "type": "function", "function": half}])
+        )
         self.written = self._limit
 
     async def end(self, reason: str) -> None:
@@ -235,4 +244,3 @@ async def play(case: Case, workspace: Path) -> Played:
     async with ScriptServer(case) as server, driving(server.url, workspace, **{"model": "", **case.settings}) as driver:
         run = await driver.run(case.prompt)
     return Played(case, run, server.bodies, server.thought_tokens, server.complaints)
-

@@ -10,7 +10,7 @@ from typing import Any
 from pool.events import StopReason
 
 SOFT_NOTES = frozenset({"thinking", "progress", "turns", "tokens", "seconds"})
-"""Guards whose notes an honest run may see: a word to people (thinking), or one line for the model, and nothing else."""
+"""Guards whose notes an honest run may see: a word to people (thinking), or one line for the model."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,7 +133,7 @@ class ThoughtSignals:
 
     def _near_same(self, plain: str) -> Finding | None:
         self._hesitations[plain] += 1
-        if not 0 < self._settings.same_sentence or self._hesitations[plain] < NEAR_SAME:
+        if not self._settings.same_sentence or self._hesitations[plain] < NEAR_SAME:
             return None
         return Finding("same-sentence", f"one sentence came {NEAR_SAME} times with other numbers: {plain[:60]}")
 

@@ -18,11 +18,13 @@ NO_PROGRESS_REQUESTS = 19
 """15 turns without anything new, a few before them that bring something new, and the closing word."""
 
 FILES = {f"f{i}.txt": f"file {i}\n" for i in range(6)}
-UNIT = "import unittest\nfrom app import f\n\nclass T(unittest.TestCase):\n    def test_f(self):\n        self.assertEqual(f(2), 5)\n"
+UNIT = (
+    "import unittest\nfrom app import f\n\n"
+    "class T(unittest.TestCase):\n    def test_f(self):\n        self.assertEqual(f(2), 5)\n"
+)
 PROJECT = {"app.py": "def f(x):\n    return x + 1\n", "test_app.py": UNIT}
 TEST = "python3 -B -m unittest -q"
 """Without bytecode files: Python would take one of an earlier edit in the same second for current."""
-
 
 
 def again(name: str, *says: Say, requests: int, stop: StopReason = LOOP, source: str = "", **more: object) -> Case:
@@ -37,7 +39,7 @@ def many(name: str, says: Sequence[Say], requests: int, stop: StopReason = LOOP)
 
 
 def cycle(length: int) -> Case:
-    """Some files read in turn, for ever: told after three rounds, ended after five, or after 15 turns without progress."""
+    """Some files read in turn for ever: told after three rounds, ended after five, or after 15 idle turns."""
     reads = (read(f"f{i}.txt") for i in range(length))
     idle = 5 * length > NO_PROGRESS_REQUESTS
     stop = StopReason.NO_PROGRESS if idle else LOOP
@@ -53,7 +55,11 @@ CASES: tuple[Case, ...] = (
     again("same missing file", read("nowhere.py"), requests=SAME_CALL_REQUESTS),
     many("changing comment", [shell(f"ls f1.txt  # attempt {i}") for i in range(ROUNDS)], SAME_CALL_REQUESTS),
     many("changing comment line", [shell(f"# try number {i}\nls f1.txt") for i in range(ROUNDS)], SAME_CALL_REQUESTS),
-    many("changing label before", [shell(f'echo "=== try {i} ===" && cat f1.txt') for i in range(ROUNDS)], SAME_CALL_REQUESTS),
+    many(
+        "changing label before",
+        [shell(f'echo "=== try {i} ===" && cat f1.txt') for i in range(ROUNDS)],
+        SAME_CALL_REQUESTS,
+    ),
     many("changing label after", [shell(f"cat f1.txt; echo done {i}") for i in range(ROUNDS)], SAME_CALL_REQUESTS),
     many("changing blanks", [shell(f"ls{' ' * (i + 1)}f1.txt") for i in range(ROUNDS)], SAME_CALL_REQUESTS),
     many("changing no-op", [shell(f": round {i}; cat f2.txt") for i in range(ROUNDS)], SAME_CALL_REQUESTS),
@@ -77,7 +83,13 @@ CASES: tuple[Case, ...] = (
         [call("write", path="new.txt", content=f"{'abc'[i % 3]}\n") for i in range(ROUNDS)],
         12,
     ),
-    again("denied command", shell("make install"), requests=4, stop=StopReason.DENIED, settings={"mode": Mode.ACCEPT_EDITS}),
+    again(
+        "denied command",
+        shell("make install"),
+        requests=4,
+        stop=StopReason.DENIED,
+        settings={"mode": Mode.ACCEPT_EDITS},
+    ),
     Case(
         "denied commands of all kinds",
         tuple(shell(f"make target{i}") for i in range(ROUNDS)),

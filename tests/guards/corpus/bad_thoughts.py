@@ -28,7 +28,13 @@ NOTHING = Say(content="")
 
 
 def runaway(
-    name: str, endless: Callable[[int], str], stop: StopReason, thought_tokens: int, *, opening: str = "", source: str = ""
+    name: str,
+    endless: Callable[[int], str],
+    stop: StopReason,
+    thought_tokens: int,
+    *,
+    opening: str = "",
+    source: str = "",
 ) -> Case:
     """A model that thinks the same way whatever it is told, and says nothing when its thought is closed."""
     say = Say(opening, endless=endless, instead=NOTHING)
@@ -47,7 +53,13 @@ _BULLETS = (
 
 
 def _restarts(i: int) -> str:
-    openings = ("Actually, wait. ", "Let me reconsider. ", "Wait, no. ", "Let me re-read the task. ", "Let me think again. ")
+    openings = (
+        "Actually, wait. ",
+        "Let me reconsider. ",
+        "Wait, no. ",
+        "Let me re-read the task. ",
+        "Let me think again. ",
+    )
     return f"{openings[i % 5]}{prose(6, 6 * i)}"
 
 
@@ -57,7 +69,12 @@ def _restarts_japanese(i: int) -> str:
 
 
 def _plan_is_done(i: int) -> str:
-    openings = ("Okay, planning is done. ", "Now I will start coding. ", "I think the plan is complete. ", "Let me start writing. ")
+    openings = (
+        "Okay, planning is done. ",
+        "Now I will start coding. ",
+        "I think the plan is complete. ",
+        "Let me start writing. ",
+    )
     return f"{openings[i % 4]}{prose(7, 7 * i)}"
 
 
@@ -80,7 +97,9 @@ def _same_sentence(i: int) -> str:
 CASES: tuple[Case, ...] = (
     runaway("phrase for ever", lambda i: "wait, check again. ", CIRCLES, EARLY_TOKENS, source="LOOP-06"),
     runaway("phrase for ever, Japanese", lambda i: "待って、もう一度確認しよう。", CIRCLES, EARLY_TOKENS),
-    runaway("phrase for ever after honest thought", lambda i: "Let me check once more: ", CIRCLES, 5000, opening=prose(60)),
+    runaway(
+        "phrase for ever after honest thought", lambda i: "Let me check once more: ", CIRCLES, 5000, opening=prose(60)
+    ),
     runaway("acceptance criteria again and again", lambda i: _BULLETS[i % 7], CIRCLES, EARLY_TOKENS),
     runaway("plan restarts", _restarts, CIRCLES, 2 * EARLY_TOKENS),
     runaway("plan restarts, Japanese", _restarts_japanese, CIRCLES, 2 * EARLY_TOKENS),
@@ -121,7 +140,13 @@ CASES: tuple[Case, ...] = (
         requests=16,
         thought_tokens=round(16384 * 1.3),
     ),
-    Case("thinks and never says anything", (), then=Say("I should answer now."), stop=StopReason.UNUSABLE_REPLY, requests=3),
+    Case(
+        "thinks and never says anything",
+        (),
+        then=Say("I should answer now."),
+        stop=StopReason.UNUSABLE_REPLY,
+        requests=3,
+    ),
     Case(
         "thought cut by the server each time",
         (),

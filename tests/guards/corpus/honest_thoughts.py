@@ -23,7 +23,9 @@ def thought(name: str, text: str, *, shown: bool = True, budgets: Budgets | None
 
 
 _MULTIPLICATION = "\n".join(f"{a} * {b} = {a * b}" for a in range(1, 13) for b in range(1, 13))
-_CASES = "\n".join(f"- case {i}: input of {i} rows, expected {i * i} cells, as in the table of the task" for i in range(50))
+_CASES = "\n".join(
+    f"- case {i}: input of {i} rows, expected {i * i} cells, as in the table of the task" for i in range(50)
+)
 _NUMBERED = " ".join(f"Case {i} is covered by the second test in the list." for i in range(1, 100))
 _TRACE = "\n".join(
     f'  File "app/{name}.py", line {17 * i % 400 + 3}, in {name}\n    return {name}_impl(value, depth + {i})'
@@ -32,7 +34,8 @@ _TRACE = "\n".join(
 _QUOTED = "\n".join(f'    assert convert("{i}", base={i % 9 + 2}) == {i * 3}  # from the ticket' for i in range(40))
 _WAITS = (
     f"{prose(12)}Wait, no, the cache is filled before that. {prose(14, 40)}Actually, wait, that is the other path. "
-    f"{prose(10, 80)}Let me reconsider the order of the calls. {prose(9, 120)}Let me re-read the function. {prose(6, 160)}"
+    f"{prose(10, 80)}Let me reconsider the order of the calls. {prose(9, 120)}"
+    f"Let me re-read the function. {prose(6, 160)}"
 )
 _OPTIONS = "".join(
     f"\nOption {i}: change {part}.\n  For: the smallest change, no new names.\n  Against: {prose(2, 20 * i)}\n"
@@ -55,13 +58,19 @@ CASES: tuple[Case, ...] = (
     thought("options weighed", _OPTIONS, shown=False),
     Case(
         "a thought before each of many calls",
-        (*(Say(prose(14, 30 * i), calls=read(f"part{i}.txt").calls) for i in range(14)), answer("All parts are alike.")),
+        (
+            *(Say(prose(14, 30 * i), calls=read(f"part{i}.txt").calls) for i in range(14)),
+            answer("All parts are alike."),
+        ),
         honest=True,
         files={f"part{i}.txt": f"part {i}\n" for i in range(14)},
     ),
     Case(
         "the same short thought before each call",
-        (*(Say("I look at the next part.", calls=read(f"part{i}.txt").calls) for i in range(12)), answer("All are alike.")),
+        (
+            *(Say("I look at the next part.", calls=read(f"part{i}.txt").calls) for i in range(12)),
+            answer("All are alike."),
+        ),
         honest=True,
         files={f"part{i}.txt": f"part {i}\n" for i in range(12)},
     ),

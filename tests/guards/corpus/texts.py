@@ -10,17 +10,20 @@ _THINGS = (
     "the socket|the log file|the error path|the header|the schema|the test data|the command line|the window"
 ).split("|")
 _DOES = (
-    "reads {x} before {y} is ready|keeps {x} next to {y}|never closes {x}|copies {x} into {y}|is called from {x} and {y}|"
+    "reads {x} before {y} is ready|keeps {x} next to {y}|never closes {x}|copies {x} into {y}|serves {x} and {y}|"
     "drops {x} when {y} is empty|compares {x} with {y}|waits for {x}|hands {x} over to {y}|rounds {x} down|"
     "swallows the exception that {x} raises|sorts {x} by the age of {y}|writes {x} twice|depends on the order of {x}|"
     "holds a reference to {x}|does not know about {y}|looks {x} up by name|splits {x} at the first blank"
 ).split("|")
 _OPENS = (
     "So |Now |Maybe |It seems that |I think |Looking closer, |In that case |On the other hand, |For the empty case, |"
-    "If that is right, |Then again, |According to the traceback |From the listing, |What matters is whether |Note that |"
+    "If that is right, |Then again, |According to the traceback |From the listing, |What matters is: |Note that |"
     "Since the last change |With two workers |For a large input "
 ).split("|")
-_JA_THINGS = "設定の読み込み|キャッシュ|索引|再試行の方針|接続|一覧|待ち行列|錠|要求|符号化|経路|窓|試験データ|記録|見出し".split("|")
+_JA_OPENS = "そこで|次に|まず|ただし|たとえば|また".split("|")
+_JA_THINGS = (
+    "設定の読み込み|キャッシュ|索引|再試行の方針|接続|一覧|待ち行列|錠|要求|符号化|経路|窓|試験データ|記録|見出し"
+).split("|")
 _JA_DOES = (
     "が{x}より先に呼ばれる場合を考える|は{x}を閉じていないように見える|が{x}の順序に依存している|は{x}を二度書いている|"
     "と{x}の対応を確かめたい|が空のとき{x}は何を返すのか|の例外を{x}が握りつぶしている|は{x}から参照されている|"
@@ -42,7 +45,7 @@ def wandering_japanese(i: int) -> str:
     """The i-th sentence of a Japanese thought without end, no two alike."""
     source = random.Random(i)
     thing, x = source.sample(_JA_THINGS, 2)
-    return f"{source.choice(('そこで', '次に', 'まず', 'ただし', 'たとえば', 'また'))}{thing}{source.choice(_JA_DOES).format(x=x)}。"
+    return f"{source.choice(_JA_OPENS)}{thing}{source.choice(_JA_DOES).format(x=x)}。"
 
 
 def prose(sentences: int, start: int = 0) -> str:
@@ -61,7 +64,9 @@ def maths(steps: int) -> str:
     a = 1
     for n in range(1, steps + 1):
         a = (3 * a - 2 * n + 5) % 1_000_003
-        lines.append(f"a({n}) = 3 * a({n - 1}) - 2 * {n} + 5 = {a}" + (f", and {a} mod 7 = {a % 7}" if n % 3 == 0 else ""))
+        lines.append(
+            f"a({n}) = 3 * a({n - 1}) - 2 * {n} + 5 = {a}" + (f", and {a} mod 7 = {a % 7}" if n % 3 == 0 else "")
+        )
         if n % 8 == 0:
             lines.append(f"Check at n = {n}: the difference to 3^{n} is {abs(a - 3**n) % 9973}, as the bound says.")
     return "\n".join(lines) + "\nSo the answer follows."
@@ -81,4 +86,8 @@ def code(lines: int) -> str:
 
 def code_line(i: int) -> str:
     """The i-th line of a file that is written in a thought; the first one opens a fence."""
-    return "Here is the file:\n```python\n" if i == 0 else f"    result[{i}] = step_{i % 11}(row.field_{i}, scale={i * 7 % 101})\n"
+    return (
+        "Here is the file:\n```python\n"
+        if i == 0
+        else f"    result[{i}] = step_{i % 11}(row.field_{i}, scale={i * 7 % 101})\n"
+    )

@@ -245,19 +245,19 @@ def test_a_linked_worktree_guards_the_repository_it_belongs_to(work: Path, tmp_p
 
 
 def test_included_configuration_is_put_back(work: Path, tmp_path: Path) -> None:
-    (work / "shared").mkdir()
-    (work / "shared/config").write_text("[alias]\n\tst = status\n")
-    git(work, "config", "include.path", "../shared/config")
+    (work / "included").mkdir()
+    (work / "included/config").write_text("[alias]\n\tst = status\n")
+    git(work, "config", "include.path", "../included/config")
     outside = tmp_path / "outside"
     outside.mkdir()
 
     def change() -> None:
-        shutil.rmtree(work / "shared")
-        (work / "shared").symlink_to(outside)
+        shutil.rmtree(work / "included")
+        (work / "included").symlink_to(outside)
         pwn(outside / "config")
 
     guarded(work, change)
-    assert (work / "shared/config").read_text() == "[alias]\n\tst = status\n"
+    assert (work / "included/config").read_text() == "[alias]\n\tst = status\n"
     assert "fsmonitor" in (outside / "config").read_text(), "nothing outside is written"
 
 

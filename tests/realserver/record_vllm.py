@@ -80,9 +80,14 @@ def _compare(old: Path, new: Path) -> int:
     found = compare(old, new)
     for difference in found.differences:
         print(difference)
-    for what, names in (("no longer there", found.gone_fields), ("new", found.new_fields)):
+    for what, names in (
+        ("Fields no longer there", found.gone_fields),
+        ("Fields that are new", found.new_fields),
+        ("Cases that only the first has", found.only_old),
+        ("Cases that only the second has", found.only_new),
+    ):
         if names:
-            print(f"Fields {what}: {', '.join(names)}")
+            print(f"{what}: {', '.join(names)}")
     print(f"{found.common} cases in both; {len(found.cases)} differ between {old.name} and {new.name}")
     return EXIT_DIFFERENT if found.differences else 0
 

@@ -73,13 +73,13 @@ def test_the_two_recorded_versions_differ_where_they_are_known_to() -> None:
     facts = {(difference.case, difference.fact): (difference.old, difference.new) for difference in found.differences}
     assert facts["28-max-tokens-in-array-arg", "stream: finish reason"] == ("tool_calls", "length")
     assert facts["E12-history-arguments-not-json", "answer: status"] == ("400", "200")
-    assert facts["27-max-tokens-in-string-arg", "recorded"] == ("recorded", "not recorded")
+    assert "01-think-content" not in found.only_old + found.only_new
+    assert {path.name for path in OLD.iterdir() if path.is_dir()} >= set(found.only_old)
     assert "stream usage.completion_tokens_details.reasoning_tokens" in found.new_fields
     assert not {"01-think-content", "06-nothink-tool", "21-japanese-content", "G5-tokenize-chat"} & set(found.cases)
 
 
 def test_the_exit_code_says_whether_recordings_differ(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["compare", str(NEW), str(NEW)]) == 0
     changed = shutil.copytree(NEW / "05-nothink-content", tmp_path / "new" / "05-nothink-content").parent
     same = shutil.copytree(changed, tmp_path / "old")
     stream = changed / "05-nothink-content" / "stream.sse"

@@ -40,13 +40,16 @@ class Difference:
 class Comparison:
     """What differs between two folders. common counts the cases that both have.
 
-    Fields are paths such as `stream choices.delta.reasoning` that occur in one folder only, over all common cases.
+    Fields are paths such as `stream choices.delta.reasoning` that occur in one folder only, over all common cases;
+    only_old and only_new are cases that one folder alone has, which is no difference.
     """
 
     differences: tuple[Difference, ...]
     common: int
     gone_fields: tuple[str, ...]
     new_fields: tuple[str, ...]
+    only_old: tuple[str, ...]
+    only_new: tuple[str, ...]
 
     @property
     def cases(self) -> tuple[str, ...]:
@@ -61,9 +64,6 @@ def compare(old: Path, new: Path) -> Comparison:
     differences: list[Difference] = []
     for name in common:
         differences += _differences(name, facts(before[name]), facts(after[name]))
-    for name in sorted(before.keys() ^ after.keys()):
-        here = "recorded", "not recorded"
-        differences.append(Difference(name, "recorded", *(here if name in before else here[::-1])))
     fields_before = {field for name in common for field in fields(before[name])}
     fields_after = {field for name in common for field in fields(after[name])}
     return Comparison(
@@ -71,6 +71,8 @@ def compare(old: Path, new: Path) -> Comparison:
         len(common),
         tuple(sorted(fields_before - fields_after)),
         tuple(sorted(fields_after - fields_before)),
+        tuple(sorted(before.keys() - after.keys())),
+        tuple(sorted(after.keys() - before.keys())),
     )
 
 

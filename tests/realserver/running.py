@@ -22,7 +22,6 @@ from tests.realserver.serve import READY
 
 REPOSITORY = Path(__file__).parents[2]
 START_SECONDS = 20.0
-STOP_SECONDS = 5.0
 RUN_SECONDS = 40.0
 SLOT_SECONDS = 5.0
 _POLL_SECONDS = 0.05

@@ -84,7 +84,8 @@ async def open_session(settings: Settings, approver: Approver) -> AsyncGenerator
             warn=lambda text: hub.emit(Notice("warning", text)),
         )
         session = _assemble(settings, link, hub, approvals, toolbox.tools, confinement, workspace.ledger.clear, opened)
-        for note in opened.notes:
+        chosen = link.info.notes if link.info and not settings.model else ()
+        for note in [*opened.notes, *chosen]:
             hub.emit(Notice("warning", note))
         yield session
 

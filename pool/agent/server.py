@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Self
@@ -26,6 +27,7 @@ START_HINT = (
 )
 
 
+PROBE_GAP_SECONDS = 1.0
 CONTROL_SECONDS = 2.0
 """How long a server may take to accept that a thought is to end."""
 
@@ -127,7 +129,7 @@ async def find_server(settings: Settings) -> ServerLink:
     try:
         endpoint = parse_endpoint(base_url, settings.api_key, settings.headers)
     except ValueError as error:
-        raise SettingsError(f"the server address cannot be used: {error}") from None
+        raise SettingsError(f"the server's address or key cannot be used: {error}") from None
     transport = Transport(endpoint, idle_seconds=settings.idle_seconds)
     policy = RetryPolicy(
         wait_server_seconds=settings.wait_server_seconds, first_contact_seconds=settings.first_contact_seconds
@@ -136,17 +138,31 @@ async def find_server(settings: Settings) -> ServerLink:
     client = ChatClient(transport, policy, trace=trace)
     model = settings.model
     if not model:
-        info = info or await probe(transport, None)
+        info = info or await _probe_patiently(transport, settings.first_contact_seconds)
         model = _only_model(info, endpoint.display)
     return ServerLink(client, settings, model, info)
+
+
+async def _probe_patiently(transport: Transport, seconds: float) -> ServerInfo:
+    """Ask the server what it is; while nothing answers, again until seconds have passed."""
+    until = time.monotonic() + seconds
+    while True:
+        info = await probe(transport, None)
+        if info.reachable or time.monotonic() >= until:
+            return info
+        await asyncio.sleep(PROBE_GAP_SECONDS)
 
 
 def _only_model(info: ServerInfo, display: str) -> str:
     if info.model:
         return info.model
-    if not info.reachable or info.locked:
-        kind = ProblemKind.UNAUTHORIZED if info.locked else ProblemKind.REFUSED
-        raise ServerProblem(kind, " ".join(info.notes) or f"nothing answers at {display}", START_HINT)
+    if not info.reachable:
+        told = " ".join(info.notes).removeprefix("Nothing listens at the server's address: ")
+        raise ServerProblem(ProblemKind.REFUSED, told or f"nothing answers at {display}", START_HINT)
+    if info.locked:
+        raise ServerProblem(ProblemKind.UNAUTHORIZED, " ".join(info.notes), "set POOL_API_KEY to the server's key")
+    if not info.models and info.notes:
+        raise ServerProblem(ProblemKind.NOT_A_SERVER, " ".join(info.notes), "name the model with --model or POOL_MODEL")
     if not info.models:
         raise SettingsError(f"the server at {display} names no model; give one with --model or POOL_MODEL")
     names = ", ".join(info.models[:8])

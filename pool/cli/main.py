@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -88,11 +89,22 @@ def _sim(args: Sequence[str]) -> int:
     return sim(list(args))
 
 
+def _open_streams() -> None:
+    """Closed standard streams lead nowhere; text that the locale cannot say is written as UTF-8, never an error."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
 def entry() -> None:
     """Console entry point: exits with the command's code, quietly when the reader of stdout has gone.
 
     An error that nobody expected is one line and exit code 1, never a traceback.
     """
+    _open_streams()
     try:
         code = main()
         sys.stdout.flush()
@@ -101,6 +113,9 @@ def entry() -> None:
         code = 141
     except KeyboardInterrupt:
         code = 130
+    except OSError as error:
+        sys.stderr.write(f"pool: {error.strerror}{f': {error.filename}' if error.filename else ''}\n")
+        code = EXIT_INTERNAL
     except Exception as error:
         if os.environ.get(DEBUG_VARIABLE):
             raise

@@ -106,7 +106,7 @@ def think_budget(budgets: Budgets, level: str) -> Budgets:
     text = level.strip().lower()
     if text == "on":
         return budgets
-    tokens = THINKING_LEVELS.get(text, int(text) if text.isdecimal() else 0)
+    tokens = THINKING_LEVELS.get(text, int(text) if text.isdecimal() and len(text) <= 9 else 0)
     if tokens <= 0:
         names = ", ".join(["on", "off", *THINKING_LEVELS])
         raise SettingsError(f"thinking {level!r} is not known; use {names}, or a number of tokens a turn")
@@ -143,7 +143,7 @@ def server_environment(env: Mapping[str, str]) -> ServerEnvironment:
         return next((env[n].strip() for n in names if env.get(n, "").strip()), "")
 
     text = first("POOL_CONTEXT_LENGTH", "POOLSIDE_STANDALONE_CONTEXT_LENGTH")
-    if text and not text.isdigit():
+    if text and not (text.isdecimal() and text.isascii() and len(text) <= 12):
         raise SettingsError(f"the context length in the environment is {text!r}; it must be a number of tokens")
     return ServerEnvironment(
         base_url=first("POOL_BASE_URL", "POOLSIDE_STANDALONE_BASE_URL"),

@@ -19,9 +19,12 @@ from pool.config.settings import (
     server_environment,
     think_budget,
 )
-from pool.headless.stdin import read_stdin
+from pool.events import StopReason
+from pool.headless.output import output_for
+from pool.headless.stdin import StdinTooLong, read_stdin
 
 EXIT_USAGE = 2
+MOST_DIGITS = 12
 
 
 def parser() -> argparse.ArgumentParser:
@@ -29,8 +32,9 @@ def parser() -> argparse.ArgumentParser:
     p = argparse.ArgumentParser(
         prog="pool run",
         description="Work one prompt to its end. The answer goes to stdout, everything else to stderr.",
-        epilog="Exit codes: 0 done, 2 usage, 4 could not do it, 5 budget, 6 loop, 7 denied, 8 no usable reply, "
-        "75 server failed, 130 interrupted. See docs/architecture.md.",
+        epilog="Exit codes: 0 done, 1 defect of Pool, 2 usage, 4 could not do it, 5 budget or context, 6 loop, "
+        "7 denied, 8 no usable reply, 9 done but unverified, 75 server away, failed or refusing, 130 interrupted, "
+        "128+n signal n.",
     )
     p.add_argument("prompt", nargs="*", help="what to do; '-' reads it from stdin")
     p.add_argument("-f", "--file", metavar="FILE", help="read the prompt from a file")
@@ -64,16 +68,18 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _count(text: str) -> int:
-    value = int(text)
-    if value < 0:
-        raise argparse.ArgumentTypeError(f"{text} is below 0")
-    return value
+    if not (text.isdecimal() and text.isascii() and len(text) <= MOST_DIGITS):
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 0 on")
+    return int(text)
 
 
 def _seconds(text: str) -> float:
-    value = float(text)
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
     if not 0 <= value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text} is no number of seconds")
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds")
     return value
 
 
@@ -87,8 +93,9 @@ def main(argv: Sequence[str]) -> int:
         settings = settings_from(args)
         prompt = prompt_from(args)
     except SettingsError as error:
-        sys.stderr.write(f"pool run: {error}\n")
-        return EXIT_USAGE
+        from pool.headless.run import fail_early
+
+        return fail_early(output_for(args.output), StopReason.USAGE_ERROR, str(error))
     level = 0 if args.quiet else 1 if args.verbose or sys.stderr.isatty() else 0
     from pool.headless.run import run_to_end
 
@@ -122,9 +129,7 @@ def show_prompt(argv: Sequence[str]) -> int:
 def settings_from(args: argparse.Namespace) -> Settings:
     """Settings from flags over the environment. Raises `SettingsError`."""
     env = server_environment(os.environ)
-    workspace = Path(args.dir).expanduser()
-    if not workspace.is_dir():
-        raise SettingsError(f"the workspace {str(workspace)!r} is no folder; give one with -C DIR")
+    workspace = _workspace(args.dir)
     budgets = Budgets()
     for flag, name in (("max_turns", "turns"), ("max_seconds", "seconds"), ("max_tokens", "tokens")):
         value = getattr(args, flag)
@@ -133,9 +138,9 @@ def settings_from(args: argparse.Namespace) -> Settings:
     if args.thinking != "off":
         budgets = think_budget(budgets, args.thinking)
     settings = Settings(
-        workspace=workspace.resolve(),
+        workspace=workspace,
         base_url=args.base_url or env.base_url,
-        model=args.model or env.model,
+        model=_text(args.model or env.model),
         api_key=env.api_key,
         window=env.window,
         thinking=args.thinking != "off",
@@ -161,16 +166,34 @@ def prompt_from(args: argparse.Namespace) -> str:
     words: list[str] = args.prompt
     parts: list[str] = []
     if words and words != ["-"]:
-        parts.append(" ".join(words))
+        parts.append(_text(" ".join(words)))
     if args.file:
         parts.append(_file_text(args.file))
-    piped = read_stdin(only_prompt=not parts, to_end=words == ["-"])
+    try:
+        piped = read_stdin(only_prompt=not parts, to_end=words == ["-"])
+    except StdinTooLong as error:
+        raise SettingsError(str(error)) from None
     if piped.strip():
         parts.append(piped)
     prompt = "\n\n".join(p for p in parts if p.strip())
     if not prompt.strip():
         raise SettingsError('there is no prompt; give one: pool run "PROMPT", -f FILE, or on stdin')
     return prompt
+
+
+def _workspace(given: str) -> Path:
+    try:
+        workspace = Path(given).expanduser().resolve()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise SettingsError(f"the workspace {given!r} cannot be found: {error}") from None
+    if not workspace.is_dir():
+        raise SettingsError(f"the workspace {str(workspace)!r} is no folder; give one with -C DIR")
+    return workspace
+
+
+def _text(argument: str) -> str:
+    """An argument as text: where the locale knows no UTF-8, its bytes came in as surrogates."""
+    return os.fsencode(argument).decode("utf-8", "replace")
 
 
 def _file_text(name: str) -> str:

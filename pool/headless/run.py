@@ -11,28 +11,39 @@ from collections.abc import AsyncIterator, Generator, Sequence
 
 from pool.agent.approvals import NobodyThere
 from pool.agent.factory import Session, open_session
+from pool.agent.hub import EventHub
 from pool.agent.ids import new_id
 from pool.agent.state import Stop
 from pool.config.settings import Settings, SettingsError
-from pool.events import STOP_TABLE, Event, RunFinished, StopReason
+from pool.events import STOP_TABLE, Event, RunFinished, StopReason, Usage
 from pool.headless.output import Output, Progress, output_for
+from pool.headless.plain import safe
 from pool.wire.errors import ServerProblem
 
-EXIT_USAGE = 2
-EXIT_SERVER = STOP_TABLE[StopReason.SERVER_FAILED].exit
+GONE = "the reader has gone"
 
 
 def run_to_end(settings: Settings, prompt: str, *, output: str, level: int) -> int:
     """Work the prompt; returns the exit code."""
+    out = output_for(output)
     try:
-        return asyncio.run(_run(settings, prompt, output_for(output), Progress(sys.stderr, level)))
+        return asyncio.run(_run(settings, prompt, out, Progress(sys.stderr, level)))
     except SettingsError as error:
-        sys.stderr.write(f"pool run: {error}\n")
-        return EXIT_USAGE
+        return fail_early(out, StopReason.USAGE_ERROR, str(error))
     except ServerProblem as problem:
-        remedy = f"\n  {problem.remedy}" if problem.remedy else ""
-        sys.stderr.write(f"pool run: {problem}{remedy}\n")
-        return EXIT_SERVER
+        return fail_early(out, StopReason.SERVER_FAILED, str(problem), problem.remedy)
+    except KeyboardInterrupt:
+        return fail_early(out, StopReason.INTERRUPTED, "interrupted before the run began")
+
+
+def fail_early(out: Output, reason: StopReason, detail: str, remedy: str = "") -> int:
+    """End a run that never began: words on stderr, and the same last event as every run has for the JSON outputs."""
+    sys.stderr.write(safe(f"pool run: {detail}" + (f"\n  {remedy}" if remedy else ""), terminal=True) + "\n")
+    code = STOP_TABLE[reason].exit
+    body = RunFinished(reason, code, detail, answer="", turns=0, seconds=0.0, usage=Usage())
+    with contextlib.suppress(BrokenPipeError):
+        out.show(EventHub(new_id()).emit(body))
+    return code
 
 
 async def _run(settings: Settings, prompt: str, output: Output, progress: Progress) -> int:
@@ -45,7 +56,7 @@ async def _run(settings: Settings, prompt: str, output: Output, progress: Progre
             finished = await agent.run(prompt, new_id())
         session.hub.close()
         await printing
-        return _exit_code(finished, printed=printing.result())
+        return _exit_code(finished, unwritten=printing.result())
 
 
 def _refuse_or_warn(settings: Settings, session: Session) -> None:
@@ -81,8 +92,8 @@ def _signals(session: Session) -> Generator[None]:
             loop.remove_signal_handler(number)
 
 
-async def _print(events: AsyncIterator[Event], faces: Sequence[Output | Progress], session: Session) -> bool:
-    """Show every event; False if the reader of the output has gone, which ends the run."""
+async def _print(events: AsyncIterator[Event], faces: Sequence[Output | Progress], session: Session) -> str:
+    """Show every event; why it could not be written, which ends the run, "" if all was."""
     async for event in events:
         try:
             for face in faces:
@@ -90,18 +101,25 @@ async def _print(events: AsyncIterator[Event], faces: Sequence[Output | Progress
         except BrokenPipeError:
             _silence()
             session.agent.stop(Stop(StopReason.SIGNALLED, "the reader of the output has gone", signal.SIGPIPE))
-            return False
-    return True
+            return GONE
+        except OSError as error:
+            session.agent.stop(Stop(StopReason.INTERNAL_ERROR, f"the output cannot be written: {error.strerror}"))
+            with contextlib.suppress(OSError):
+                sys.stderr.write(f"pool run: the output cannot be written: {error.strerror}\n")
+            _silence()
+            return str(error.strerror)
+    return ""
 
 
 def _silence() -> None:
     """Point stdout and stderr at nothing, so that no later write or flush can fail."""
     null = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
-        os.dup2(null, stream.fileno())
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(null, stream.fileno())
 
 
-def _exit_code(finished: RunFinished, *, printed: bool) -> int:
-    if not printed:
+def _exit_code(finished: RunFinished, *, unwritten: str) -> int:
+    if unwritten == GONE:
         return STOP_TABLE[StopReason.SIGNALLED].exit + signal.SIGPIPE
-    return finished.exit_code
+    return STOP_TABLE[StopReason.INTERNAL_ERROR].exit if unwritten else finished.exit_code

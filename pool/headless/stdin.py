@@ -23,6 +23,10 @@ PIPE_SILENCE_SECONDS = 2.0
 STDIN_LIMIT_BYTES = 8 * 1024 * 1024
 
 
+class StdinTooLong(Exception):
+    """More came on stdin than a prompt may have."""
+
+
 def read_stdin(*, only_prompt: bool, to_end: bool) -> str:
     """Text from stdin, "" if there is none. only_prompt: there is no other; to_end: it was asked for by `-`."""
     try:
@@ -44,13 +48,17 @@ def _read(fd: int, wait: float | None, silence: float | None) -> str:
     """Read to the end. wait limits the time to the first byte and silence that between bytes, in seconds."""
     parts: list[bytes] = []
     left = STDIN_LIMIT_BYTES
-    while left > 0:
+    while True:
         limit = silence if parts else wait
         if limit is not None and not select.select([fd], [], [], limit)[0]:
             break
-        data = os.read(fd, min(left, 65536))
+        data = os.read(fd, 65536)
         if not data:
             break
         parts.append(data)
         left -= len(data)
+        if left < 0:
+            raise StdinTooLong(
+                f"stdin holds more than {STDIN_LIMIT_BYTES:,} bytes; put it into a file in the workspace"
+            )
     return b"".join(parts).decode("utf-8", "replace")

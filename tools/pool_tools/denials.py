@@ -123,6 +123,22 @@ def explain(output: str, reach: Reach = NO_NETWORK) -> list[str]:
     ]
 
 
+_LANDLOCK_SIGNS = re.compile(
+    r"[Pp]ermission denied|EACCES|EPERM|[Oo]peration not permitted|out of pty devices|failed in name resolution"
+)
+
+
+def explain_landlock(output: str) -> list[str]:
+    """The same for the Landlock tier, whose denials look like those of file modes."""
+    if not _LANDLOCK_SIGNS.search(output):
+        return []
+    return [
+        "Perhaps stopped by the sandbox (Landlock): commands may write only in the workspace and in $TMPDIR, which is "
+        "not /tmp, and open no sockets, terminals or shared memory, so local servers and process pools do not work. "
+        "If the task needs that, tell the user to install bubblewrap"
+    ]
+
+
 def _named(names: re.Pattern[str], output: str) -> str:
     found: dict[str, None] = {}
     for match in names.finditer(output):

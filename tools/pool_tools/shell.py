@@ -14,11 +14,12 @@ from pool_tools.arguments import number_argument, text_argument
 from pool_tools.blocking import run_blocking
 from pool_tools.capture import OutputCapture
 from pool_tools.commands import Commands
-from pool_tools.denials import explain
+from pool_tools.denials import explain, explain_landlock
 from pool_tools.foreign import Foreign, tell_changes
 from pool_tools.limits import SHELL_SECONDS, SHELL_SECONDS_MOST
 from pool_tools.network.traffic import Flow
 from pool_tools.process import Ended
+from pool_tools.sandbox.landlock import Landlock
 from pool_tools.spill import Spills
 from pool_tools.supervisor import SIGNALLED
 from pool_tools.text import printable, visible
@@ -110,6 +111,8 @@ class ShellTool:
             notes += [hint for pattern, hint in _HINTS if pattern.search(text)]
             if self._commands.sandbox.contains_processes:
                 notes += explain(text, self._commands.reach())
+            elif isinstance(self._commands.sandbox, Landlock):
+                notes += explain_landlock(text)
         notes += _refusals(flows)
         parts += [f"[{n}]" for n in notes]
         if foreign.text:

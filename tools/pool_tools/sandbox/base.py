@@ -66,8 +66,8 @@ class Policy:
         return self.access is not Access.READ_ONLY
 
 
-class CannotExpress(Exception):
-    """A policy that a tier cannot enforce. The text says which part of it."""
+class CannotExpress(OSError):
+    """A policy that a tier cannot enforce, so that a command cannot be started. The text says which part of it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,8 +69,8 @@ class Landlock:
 
     contains_processes = False
 
-    def __init__(self, policy: Policy, abi: int, watched: bool = True) -> None:
-        """watched: put back what commands change of that which git takes orders from. Raises `CannotExpress`."""
+    def __init__(self, policy: Policy, abi: int, env: Mapping[str, str] | None = None) -> None:
+        """env: the environment that names the user's home. Raises `CannotExpress`."""
         if policy.access is Access.FULL:
             raise CannotExpress("full access is no sandbox")
         if policy.allow is not None:
@@ -82,8 +82,8 @@ class Landlock:
         self.bounds = policy.bounds
         self._private: Path | None = None
         self._forker = ForkClient()
-        self.guard: Guard | None = GitGuard(self._roots) if watched and policy.writable else None
-        self._check(os.environ)
+        self.guard: Guard | None = GitGuard(self._roots) if policy.writable else None
+        self._check(os.environ if env is None else env)
 
     def describe(self) -> str:
         where = "in the workspace and a private TMPDIR" if self._policy.writable else "in a private TMPDIR"
@@ -101,7 +101,7 @@ class Landlock:
         )
 
     def wrap(self, argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> Launch:
-        """Through a new interpreter, which takes some 30 ms; `start` needs none."""
+        """Through a new interpreter, which takes some 30 ms; `start` needs none. Raises `CannotExpress`."""
         plan = json.dumps(self._plan(env)).encode()
         file = self._folder() / f"plan-{hashlib.sha256(plan).hexdigest()[:16]}"
         if not file.exists():

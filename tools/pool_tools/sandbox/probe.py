@@ -131,8 +131,10 @@ def _landlock(policy: Policy, environ: Mapping[str, str]) -> Probe:
     if not abi:
         return Probe(NoSandbox(), "this kernel offers no Landlock", _KERNEL)
     try:
-        fault = _try_out(partial(Landlock, abi=abi), policy, clean_environment(environ))
-        return Probe(NoSandbox(), f"Landlock does not hold here: {fault}") if fault else Probe(Landlock(policy, abi))
+        env = clean_environment(environ)
+        found = Landlock(policy, abi, env)
+        fault = _try_out(partial(Landlock, abi=abi, env=env), policy, env)
+        return Probe(NoSandbox(), f"Landlock does not hold here: {fault}") if fault else Probe(found)
     except CannotExpress as error:
         return Probe(NoSandbox(), str(error))
     except (OSError, subprocess.SubprocessError) as error:

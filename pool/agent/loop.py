@@ -61,6 +61,9 @@ CLOSING_SECONDS = 120.0
 CLOCK_SECONDS = 0.05
 """The run's clock is looked at no more often than this; while an answer is waited for, it stands still."""
 
+NOTHING_TO_COMPACT = 2
+"""Messages of a history that is only the system prompt and a first prompt."""
+
 USELESS_COMPACTIONS = 2
 """After so many compactions in a row that did not help the run ends."""
 
@@ -264,6 +267,8 @@ class Agent:
         tokens, window = self._replies.estimate(self.history.data).tokens, self._replies.window
         if not self._auto_compact:
             raise OutOfRoom(f"about {tokens:,} tokens do not fit the window of {window:,}; compacting is switched off")
+        if len(self.history.messages) <= NOTHING_TO_COMPACT:
+            raise OutOfRoom(f"the prompt alone takes about {tokens:,} tokens; the window has {window:,}")
         if self._compactor.prune(self.history):
             return
         # The server refuses it again at once, or counts it as full again: it did not help, whatever the estimate said.

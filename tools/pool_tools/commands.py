@@ -105,8 +105,9 @@ class Commands:
 
     def scratch(self) -> Scratch:
         """The folder by which files are handed to commands."""
-        if isinstance(self.sandbox, HasScratch):
-            return Scratch(*self.sandbox.scratch_folder())
+        found = self.sandbox.scratch_folder() if isinstance(self.sandbox, HasScratch) else None
+        if found is not None:
+            return Scratch(*found)
         if self._own_scratch is None:
             self._own_scratch = own_scratch()
         return self._own_scratch

@@ -15,8 +15,8 @@ from typing import Protocol, runtime_checkable
 class HasScratch(Protocol):
     """A sandbox whose commands have a temporary folder of their own."""
 
-    def scratch_folder(self) -> tuple[Path, str]:
-        """Where that folder is, and how commands call it."""
+    def scratch_folder(self) -> tuple[Path, str] | None:
+        """Where that folder is, and how commands call it; None if they have none of their own."""
         ...
 
 

@@ -121,6 +121,7 @@ class ShellTool:
             "exit_status": ended.status,
             "seconds": round(ended.seconds, 3),
             "timed_out": ended.timed_out,
+            "killed": ended.killed,
             "left_running": list(ended.left),
             "truncated": capture.truncated,
             "output_bytes": capture.bytes,

@@ -29,6 +29,8 @@ from pool_tools.sandbox.bubblewrap import Bubblewrap
 from pool_tools.sandbox.confine import landlock_abi
 from pool_tools.sandbox.landlock import Landlock
 from pool_tools.sandbox.secrets import homes
+from pool_tools.sandbox.sharednet import SharesNetwork
+from pool_tools.scratch import HasScratch
 
 TIERS = ("bubblewrap", "landlock")
 """From the strongest on."""
@@ -257,6 +259,14 @@ class LazySandbox:
 
     def start(self, argv: Sequence[str], cwd: Path, env: Mapping[str, str], control: int, output: int) -> Process:
         return self.ready().sandbox.start(argv, cwd, env, control, output)
+
+    def scratch_folder(self) -> tuple[Path, str] | None:
+        sandbox = self.ready().sandbox
+        return sandbox.scratch_folder() if isinstance(sandbox, HasScratch) else None
+
+    def share_network(self) -> str:
+        sandbox = self.ready().sandbox
+        return sandbox.share_network() if isinstance(sandbox, SharesNetwork) else ""
 
     def close(self) -> None:
         with self._lock:

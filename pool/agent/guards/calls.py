@@ -28,6 +28,10 @@ _PLANNED = re.compile(
 )
 
 
+SAME_IN_REPLY = 2
+"""How often one reply may make the same call; the rest of them is answered, not run."""
+
+
 class LoopGuard(Guard):
     """Ends runs that make the same call, or the same few calls, with the same results; see `LoopWatch`."""
 
@@ -35,8 +39,17 @@ class LoopGuard(Guard):
 
     def __init__(self, settings: GuardSettings) -> None:
         self._watch = LoopWatch(settings.repeats, settings.cycle_rounds)
+        self._in_reply = Counter[str]()
+
+    def after_reply(self, run: RunState, reading: Reading) -> Verdict | None:
+        self._in_reply.clear()
+        return None
 
     def before_call(self, run: RunState, name: str, args: Mapping[str, Any]) -> str:
+        key = effect_of(name, args).signature
+        self._in_reply[key] += 1
+        if self._in_reply[key] > SAME_IN_REPLY:
+            return f"{name} was not run: this reply makes the same call more than {SAME_IN_REPLY} times."
         return self._watch.blocked(name, args)
 
     def after_call(self, run: RunState, outcome: Outcome) -> CallNote | None:

@@ -6,6 +6,7 @@ import os
 import re
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -28,12 +29,13 @@ from pool_tools.sandbox.bounds import Bounds
 from pool_tools.sandbox.bubblewrap import Bubblewrap
 from pool_tools.sandbox.confine import landlock_abi
 from pool_tools.sandbox.landlock import Landlock
+from pool_tools.sandbox.seatbelt import SANDBOX_EXEC, Seatbelt
 from pool_tools.sandbox.secrets import homes
 from pool_tools.sandbox.sharednet import SharesNetwork
 from pool_tools.scratch import HasScratch
 
-TIERS = ("bubblewrap", "landlock")
-"""From the strongest on."""
+TIERS = ("seatbelt",) if sys.platform == "darwin" else ("bubblewrap", "landlock")
+"""Those of this system, from the strongest on."""
 
 PROBE_SECONDS = 10.0
 """A probe that takes longer has failed."""
@@ -143,7 +145,21 @@ def _landlock(policy: Policy, environ: Mapping[str, str]) -> Probe:
         return Probe(NoSandbox(), f"Landlock could not be tried: {error}", _KERNEL)
 
 
-_TIERS: Mapping[str, Callable[[Policy, Mapping[str, str]], Probe]] = {"bubblewrap": _bubblewrap, "landlock": _landlock}
+def _seatbelt(policy: Policy, environ: Mapping[str, str]) -> Probe:
+    if not os.access(SANDBOX_EXEC, os.X_OK):
+        return Probe(NoSandbox(), f"{SANDBOX_EXEC} is not there")
+    try:
+        fault = _try_out(Seatbelt, policy, clean_environment(environ))
+        return Probe(NoSandbox(), f"Seatbelt does not hold here: {fault}") if fault else Probe(Seatbelt(policy))
+    except (OSError, subprocess.SubprocessError) as error:
+        return Probe(NoSandbox(), f"Seatbelt could not be tried: {error}")
+
+
+_TIERS: Mapping[str, Callable[[Policy, Mapping[str, str]], Probe]] = {
+    "bubblewrap": _bubblewrap,
+    "landlock": _landlock,
+    "seatbelt": _seatbelt,
+}
 
 
 def _version(program: str) -> tuple[int, ...]:
@@ -200,7 +216,8 @@ def _judge(lines: Sequence[str], escaped: bool, policy: Policy, written: bool) -
         "a write in the workspace failed": "inside" not in lines or not written,
         "a write outside the workspace succeeded": escaped,
         "a hidden file could be read": "secret" in lines,
-        "the command kept capabilities": not any(re.fullmatch(r"capabilities 0+", line) for line in lines),
+        "the command kept capabilities": sys.platform == "linux"
+        and not any(re.fullmatch(r"capabilities 0+", line) for line in lines),
         "the command could make a user namespace": "namespace" in lines,
         "the host's loopback could be reached": "network" in lines and not policy.network,
         "the agent could be signalled": "signal" in lines,

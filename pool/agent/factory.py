@@ -75,6 +75,8 @@ async def open_session(settings: Settings, approver: Approver) -> AsyncGenerator
         stack.callback(workspace.close)
         toolbox = Toolbox(workspace, sandbox, confinement.env, confinement.proxy)
         stack.push_async_callback(toolbox.close)
+        if link.client.transport.endpoint.is_loopback:
+            toolbox.protect_memory()
         approvals = Approvals(
             mode,
             sandboxed=confined,

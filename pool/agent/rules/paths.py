@@ -8,7 +8,10 @@ from pathlib import PurePosixPath
 
 def real(path: PurePosixPath) -> PurePosixPath:
     """Where a path leads, links followed as far as they exist."""
-    return PurePosixPath(os.path.realpath(path))
+    try:
+        return PurePosixPath(os.path.realpath(path))
+    except ValueError:  # no path at all: a NUL character, or half a character
+        return normal(path)
 
 
 def normal(path: PurePosixPath) -> PurePosixPath:

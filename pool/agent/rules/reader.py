@@ -55,7 +55,7 @@ _OPERAND = r"(?:\"\$?[\w./:@%+, -]*\"|'[^'\n]*'|[\w./:@%+,-]+)"
 _UNARY = r"-[defrswxzhLn]"
 _TEST = re.compile(
     rf"\[ (?:! )?(?:{_UNARY} {_OPERAND}|{_OPERAND} (?:==?|!=|-nt|-ot|-eq|-ne|-lt|-le|-gt|-ge) {_OPERAND}) \]"
-    rf"|\[\[ (?:! )?(?:{_UNARY} {_OPERAND}|{_OPERAND} (?:==?|!=|-nt|-ot) {_OPERAND}) \]\]",
+    rf"|\[\[ (?:! )?(?:{_UNARY} \$?{_OPERAND}|\$?{_OPERAND} (?:==?|!=|-nt|-ot) \$?{_OPERAND}) \]\]",
     re.ASCII,
 )
 _REDIRECTIONS = frozenset({"file_redirect", "herestring_redirect", "heredoc_redirect"})

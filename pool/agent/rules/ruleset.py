@@ -121,8 +121,7 @@ class RuleSet:
 
     def _shell(self, text: str, *, free_writes: bool) -> Verdict:
         shell = [r for r in self._rules if r.tool == SHELL]
-        paths = [r for r in self._rules if r.is_path and r.action is not Action.ALLOW]
-        if not shell and not paths:
+        if not shell and not any(r.is_path for r in self._rules):
             return NOTHING
         if denied := next((r for r in shell if r.action is Action.DENY and not r.words), None):
             return Verdict(Action.DENY, _says(denied, "every command"))

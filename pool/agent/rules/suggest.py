@@ -9,7 +9,6 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from pool.agent.rules.commands import Command
-from pool.agent.rules.match import match_command
 from pool.agent.rules.paths import real
 from pool.agent.rules.ruleset import RuleSet, action_words
 from pool.agent.rules.script import FileUse
@@ -37,6 +36,17 @@ _GLOB_CHARS = re.compile(r"[*?\[{]")
 
 def suggest(rules: RuleSet, tool: str, args: Mapping[str, Any]) -> tuple[SuggestedRule, ...]:
     """Rules that together would allow this call and those like it; empty where no narrow rule does."""
+    found = _candidates(rules, tool, args)
+    if not found:
+        return ()
+    try:
+        tried = RuleSet(rules.workspace, [*rules.rules, *parsed(found)])
+    except RuleError:
+        return ()
+    return found if tried.judge(tool, args).action is Action.ALLOW else ()
+
+
+def _candidates(rules: RuleSet, tool: str, args: Mapping[str, Any]) -> tuple[SuggestedRule, ...]:
     if tool in COMMANDS and isinstance(command := args.get("command"), str):
         return _for_command(rules, command)
     if tool in WRITES:
@@ -91,14 +101,7 @@ def _one_command(command: Command) -> SuggestedRule | None:
     if not all(w.literal and _WORD.fullmatch(w.text) for w in words[1:kept]):
         return None
     start = " ".join(shlex.quote(w.text) for w in words[:kept])
-    text = f"{SHELL}({start} *)"
-    try:
-        rule = parse_rule(Action.ALLOW, text)
-    except RuleError:
-        return None
-    if not match_command(rule, command):
-        return None
-    return SuggestedRule(text, f"`{start}` with any other words after it")
+    return SuggestedRule(f"{SHELL}({start} *)", f"`{start}` with any other words after it")
 
 
 def _for_file(workspace: PurePosixPath, use: FileUse) -> tuple[SuggestedRule, ...]:

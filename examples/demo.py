@@ -101,7 +101,6 @@ def run_pool(work: Path, env: dict[str, str]) -> int:
         print("bubblewrap is not installed: commands run without a sandbox, in the temporary folder")
     command = [sys.executable, "-m", "pool", "run", "-v", "-C", str(work), *mode, PROMPT]
     done = subprocess.run(command, env={**os.environ, **env, "PATH": path}, stdout=subprocess.PIPE, text=True)
-    print(f"\nanswer: {done.stdout.strip()}", flush=True)
     return done.returncode
 
 

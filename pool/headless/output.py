@@ -33,8 +33,11 @@ from pool.headless.plain import safe
 OUTPUT_LINES = 12
 """How many lines of a call's result the progress shows."""
 
-LIVE_LINES = 40
+LIVE_LINES = 12
 """How many lines of a command's live output the progress shows before it says that there is more."""
+
+LAST_LINES = 4
+"""How many of the last lines of such an output it shows at the end."""
 
 
 class Output(Protocol):
@@ -159,7 +162,9 @@ class Progress:
             self._text("output", "\n".join(kept) + more)
 
     def _finished(self, body: CallFinished, call: str) -> None:
-        lines = [] if self._live.pop(call, 0) else body.text.splitlines()
+        lines = body.text.splitlines()
+        if live := self._live.pop(call, 0):
+            lines = lines[-LAST_LINES:] if live > LIVE_LINES else []
         more = f"\n    ... {len(lines) - OUTPUT_LINES} more lines" if len(lines) > OUTPUT_LINES else ""
         text = "".join(f"\n    {line}" for line in lines[:OUTPUT_LINES])
         title = self._titles.pop(call, body.name)

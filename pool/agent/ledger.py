@@ -13,7 +13,7 @@ PROSE_FILES = (".md", ".rst", ".adoc")
 
 SHOWN_COMMAND_CHARS = 80
 
-_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|[。!?\n]+")
+_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。\uff01\uff1f])|\n+")
 _FENCED = re.compile(r"^ {0,3}(```|~~~).*?^ {0,3}\1", re.DOTALL | re.MULTILINE)
 _CLAIM = re.compile(
     r"\btest(?:s|_\w+)?\b(?:(?!\b(?:for|that|to|which|when|where|whether)\b).){0,40}?"
@@ -34,7 +34,7 @@ _RESERVE = re.compile(
     r"\bfail\w*|\bexcept\b|\bapart from\b|\bshould\b|\bwould\b|\bmight\b"
     r"|\b(?:if|when|once|until|unless|after|before) (?:\w+ ){0,4}tests?\b"
     r"|\bnot (?:all|every|yet)\b|\b(?:don't|doesn't|do not|does not|didn't|did not|no|none|never) \w*\s?(?:pass|test)"
-    r"|^\W*(?:run|please|you can|to (?:check|verify|confirm)|make sure|check that)\b|\?$"
+    r"|^\W*(?:run|please|you can|to (?:check|verify|confirm)|make sure|check that)\b|[?\uff1f]$"
     r"|失敗|はず|未|ません|ない|たら|れば",
     re.IGNORECASE,
 )

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from itertools import chain
 
-from tests.guards.corpus import bad_calls, bad_replies, bad_thoughts, honest_answers, honest_thoughts, honest_work
+from tests.guards.corpus import (
+    bad_calls,
+    bad_replies,
+    bad_thoughts,
+    honest_answers,
+    honest_thoughts,
+    honest_work,
+    later,
+)
 from tests.guards.script import Case
 
-MODULES = (bad_thoughts, bad_calls, bad_replies, honest_thoughts, honest_work, honest_answers)
+MODULES = (bad_thoughts, bad_calls, bad_replies, honest_thoughts, honest_work, honest_answers, later)
 CORPUS: tuple[Case, ...] = tuple(chain.from_iterable(module.CASES for module in MODULES))
 
 

@@ -63,7 +63,7 @@ def effect_of(name: str, args: Mapping[str, Any]) -> Effect:
         text = _COMMENT.sub("", command)
         for pattern in (_LABEL, _LAST_LABEL):
             while (found := pattern.search(text)) and (shorter := text[: found.start()] + text[found.end() :]).strip():
-                labels.add((found.group(1) or "").strip().strip("\"'").strip())
+                labels.add((found.group(1) or "").strip().strip("\"'").replace("\\n", "").strip())
                 text = shorter
         plain["command"] = " ".join(text.split())
     signature = f"{name} {json.dumps(plain, sort_keys=True, ensure_ascii=False)}"

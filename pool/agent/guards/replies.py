@@ -28,10 +28,10 @@ _ANNOUNCES = re.compile(
 )
 _WAITS_FOR_USER = re.compile(
     r"\b(?:(?:if|once|when|after|unless) you|your (?:ok|go-ahead|approval|answer|confirmation|permission|reply))\b"
-    r"|\blet me know\b|\?|ください|よろしければ|ご確認|[??]",
+    r"|\blet me know\b|\?|ください|よろしければ|ご確認|\uff1f",
     re.IGNORECASE,
 )
-_LAST_SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。!?])")
+_LAST_SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。\uff01\uff1f])")
 
 
 class ReplyGuard(Guard):

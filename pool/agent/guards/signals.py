@@ -29,7 +29,7 @@ UNIQUE_LINE_SHARE = 0.3
 LEAST_LINES = 12
 SHINGLE_WORDS = 8
 SHINGLE_REPEATS = 10
-LEAST_SENTENCE_BYTES = 24
+LEAST_SENTENCE_BYTES = 20
 LEAST_SENTENCE_WORDS = 4
 LISTED_WEIGHT = 2
 """A line of a list may come so many times as often: the same remark may hold for each of its items."""
@@ -65,7 +65,9 @@ _CODE = re.compile(r"[=(){}\[\]<>_;\\|@]|::|->|\w[./]\w|^\s*(?:import|from|retur
 _WIDE = re.compile(r"[\u3000-\u9fff]")
 _NUMBER = re.compile(r"\d+")
 _LONGEST_SENTENCE_CHARS = 2000
-_SENTENCE = re.compile(r"[^.!?。!?\n]+[.!?。!?\n]?")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s|[。\uff01\uff1f\n]")
+"""A stop ends a sentence only before a blank: names of files have stops too."""
+
 _WORDS = re.compile(r"\w+", re.UNICODE)
 _FENCE = re.compile(r"\s*(?:[-*>]\s+)?(?:```|~~~)")
 
@@ -112,10 +114,7 @@ class ThoughtSignals:
         return found if self._in_row >= 2 else None
 
     def _sentences_of(self, text: str) -> Finding | None:
-        pieces = _SENTENCE.findall(self._rest + text)
-        self._rest = pieces.pop() if pieces and pieces[-1][-1] not in ".!?。!?\n" else ""
-        self._rest = self._rest[-_LONGEST_SENTENCE_CHARS:]
-        for piece in pieces:
+        for piece in self._pieces(text):
             if self._restart.match(piece):
                 self._restarts += 1
                 if 0 < self._settings.restarts <= self._restarts:
@@ -130,6 +129,17 @@ class ThoughtSignals:
             if _HESITATES.match(piece) and (found := self._near_same(_NUMBER.sub("#", plain))):
                 return found
         return None
+
+    def _pieces(self, text: str) -> list[str]:
+        """The sentences that end in text. What was looked at before is not looked at again."""
+        waiting = self._rest + text
+        out: list[str] = []
+        begun = 0
+        for end in _SENTENCE_END.finditer(waiting, max(0, len(self._rest) - 1)):
+            out.append(waiting[begun : end.end()])
+            begun = end.end()
+        self._rest = waiting[begun:][-_LONGEST_SENTENCE_CHARS:]
+        return out
 
     def _near_same(self, plain: str) -> Finding | None:
         self._hesitations[plain] += 1

@@ -30,7 +30,7 @@ DIGEST_CHARS = 240
 """How much of a thought is kept of which nothing but repetition is left."""
 
 
-_SENTENCE_END = re.compile(r"[.!?](?=\s)|[。!?\n]")
+_SENTENCE_END = re.compile(r"[.!?](?=\s)|[。\uff01\uff1f\n]")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from pool_tools.sandbox.gitconfig import harmless
 from pool_tools.sandbox.gitfind import RepositoryFinder
-from pool_tools.sandbox.gitrestore import GitGuard
+from pool_tools.sandbox.gitrestore import LAG_NS, GitGuard
 
 
 def git(folder: Path, *args: str) -> str:
@@ -353,3 +354,18 @@ def test_git_reads_only_harmless_keys_from_what_is_kept(pieces: list[str]) -> No
         assert set(done.stdout.split()) <= ALLOWED
     if not dropped:
         assert kept == "".join(pieces)
+
+
+def test_a_repository_that_the_user_makes_between_commands_is_his_own(work: Path) -> None:
+    guard = GitGuard((work,))
+    guard.before()
+    guard.after()
+    mine = repository(work / "mine")
+    pwn(mine / ".git/config", "[alias]\n\tst = !echo mine\n")
+    time.sleep(2 * LAG_NS / 1e9)
+    guard.before()
+    assert guard.after() == ()
+    assert "mine" in (mine / ".git/config").read_text()
+    guard.before()
+    pwn(mine / ".git/config")
+    assert guard.after() == ("mine/.git/config was changed and has been put back",)

@@ -35,13 +35,14 @@ class Kind(Enum):
 @dataclass(frozen=True, slots=True)
 class Order:
     """One file as it is. fingerprint changes with any change of it. data: content, or where a link leads; None for a
-    folder and for what is too large to be kept.
+    folder and for what is too large to be kept. changed_ns: when any of it last changed, in ns.
     """
 
     fingerprint: tuple[int, ...]
     kind: Kind
     data: bytes | None
     mode: int
+    changed_ns: int = 0
 
     def same(self, other: Order) -> bool:
         if self.fingerprint == other.fingerprint or self.kind is other.kind is Kind.FOLDER:
@@ -62,11 +63,11 @@ def look(path: Path, before: Order | None = None) -> Order | None:
         if before is not None and before.fingerprint == mark:
             return before
         if stat.S_ISLNK(found.st_mode):
-            return Order(mark, Kind.LINK, os.fsencode(os.readlink(path)), mode)
+            return Order(mark, Kind.LINK, os.fsencode(os.readlink(path)), mode, found.st_ctime_ns)
         if not stat.S_ISREG(found.st_mode):
-            return Order(mark, Kind.OTHER, None, mode)
+            return Order(mark, Kind.OTHER, None, mode, found.st_ctime_ns)
         data = path.read_bytes() if found.st_size <= KEPT_BYTES else None
-        return Order(mark, Kind.FILE, data, mode)
+        return Order(mark, Kind.FILE, data, mode, found.st_ctime_ns)
     except OSError:
         return None
 

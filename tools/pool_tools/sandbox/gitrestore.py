@@ -10,6 +10,7 @@ import contextlib
 import os
 import shutil
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,6 +23,9 @@ from pool_tools.sandbox.gitorders import Kind, Order, git_folders, included_file
 
 HELD_BACK = ".held-back"
 """Added to the name of a file that git may not obey; nothing is thrown away."""
+
+LAG_NS = 50_000_000
+"""How far the time that the kernel gives to a change may be behind the clock."""
 
 _POINTER = "gitdir: "
 _WORKTREE_COMMON = b"../..\n"
@@ -52,21 +56,30 @@ class GitGuard:
         self._mounted = mounted
         self._finder = RepositoryFinder(self._roots)
         self._lock = threading.Lock()
+        self._found: list[Path] | None = None
         self._state = _State()
         self._running = 0
+        self._began_ns = 0
 
     def before(self) -> None:
-        """Remember how things are, unless another command is running, which may have changed them already."""
+        """Remember how things are, unless another command is running, which may have changed them already.
+
+        Repositories are not looked for again: what is older than the command is told by its change time.
+        """
         with self._lock:
             self._running += 1
             if self._running == 1:
+                if self._found is None:
+                    self._found = self._finder.find()
                 self._state = self._take(self._state)
+                self._began_ns = time.time_ns()
 
     def after(self) -> tuple[str, ...]:
         """Put things back; says of each what was done."""
         with self._lock:
             self._running -= 1
             skipped = set(self._mounted())
+            self._found = self._finder.find()
             now = self._take(self._state)
             new = now.folders - self._state.folders
             notes: list[str] = []
@@ -84,7 +97,7 @@ class GitGuard:
 
     def _take(self, before: _State) -> _State:
         state = _State()
-        for found in self._finder.find():
+        for found in self._found or ():
             order = look(found, before.marks.get(found))
             if order is not None and order.kind is Kind.FOLDER:
                 state.folders.update(git_folders(found))
@@ -113,7 +126,7 @@ class GitGuard:
     def _mark(self, mark: Path, now: _State) -> list[str]:
         """A `.git` that is a file or a link."""
         before, order = self._state.marks.get(mark), now.marks[mark]
-        if before is not None and before.same(order):
+        if (before is not None and before.same(order)) or (before is None and self._is_older(order)):
             return []
         if before is not None:
             self._write(mark, before)
@@ -131,6 +144,8 @@ class GitGuard:
         for path in order_files(folder):
             order = now.orders.get(path)
             if order is None or order.kind is Kind.FOLDER or order.data in known or _plain(path, order):
+                continue
+            if self._is_older(order):
                 continue
             if path.name == _CONFIG and order.kind is Kind.FILE and order.data is not None:
                 notes += self._new_config(path, order, order.data)
@@ -171,6 +186,10 @@ class GitGuard:
             return [f"{self._name(path)} was changed, is too large to be put back, and is now {path.name}{HELD_BACK}"]
         self._write(path, before)
         return [f"{self._name(path)} was changed and has been put back"]
+
+    def _is_older(self, order: Order) -> bool:
+        """Whether a file was as it is before the command began. Change times cannot be set, but they may lag."""
+        return order.changed_ns < self._began_ns - LAG_NS
 
     def _inside(self, config: Path, name: str) -> bool:
         """Whether a work tree that a configuration names is one that commands may write anyway."""

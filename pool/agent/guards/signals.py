@@ -29,6 +29,9 @@ UNIQUE_LINE_SHARE = 0.3
 LEAST_LINES = 12
 SHINGLE_WORDS = 8
 SHINGLE_REPEATS = 10
+SHINGLE_ZLIB_RATIO = 0.15
+"""Code repeats phrases too, but compresses less; honest text that was measured keeps 0.33."""
+
 LEAST_SENTENCE_BYTES = 20
 LEAST_SENTENCE_WORDS = 4
 LISTED_WEIGHT = 2
@@ -181,6 +184,6 @@ def degenerate(tail: str) -> Finding | None:
     words = _WORDS.findall(tail.lower())
     shingles = Counter(tuple(words[i : i + SHINGLE_WORDS]) for i in range(len(words) - SHINGLE_WORDS + 1))
     most = max(shingles.values(), default=0)
-    if most >= SHINGLE_REPEATS:
+    if most >= SHINGLE_REPEATS and ratio < SHINGLE_ZLIB_RATIO:
         return Finding("repetition", f"a phrase of {SHINGLE_WORDS} words came {most} times in a short while")
     return None

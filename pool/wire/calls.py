@@ -11,6 +11,9 @@ from pool.wire.jsontext import BadJson, Mend, as_mapping, canonical, read_object
 from pool.wire.reading import BrokenCall, CallText, RawCall
 
 NAMELESS = "The call came without a tool name. Name the tool and repeat the whole call."
+MAX_INDEX_DIGITS = 9
+"""Longest index in text that is read as a number."""
+
 UNREADABLE = "The arguments are nested too deeply to be read."
 
 
@@ -237,7 +240,7 @@ def _index(value: object) -> int | None:
             return value
         case float() if value.is_integer():
             return int(value)
-        case str() if value.isdecimal() and value.isascii():
+        case str() if value.isdecimal() and value.isascii() and len(value) <= MAX_INDEX_DIGITS:
             return int(value)
         case _:
             return None

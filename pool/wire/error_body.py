@@ -12,6 +12,9 @@ from typing import Any, cast
 MESSAGE_CHARS = 500
 """Most characters of a server's message that are kept; vLLM quotes the whole request in some of its refusals."""
 
+MAX_TOKENS_TOLD = 1 << 40
+"""Largest number of tokens that is believed, in a count or as a window: 2^40, a million times the largest window."""
+
 _VALIDATION_MESSAGE = re.compile(r"""'msg': (?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)")""")
 _PAGE = re.compile(rb"\s*(?:<!doctype html|<html|<head|<\?xml)", re.IGNORECASE)
 _TITLE = re.compile(r"<(title|h1)[^>]*>(.*?)</\1>", re.IGNORECASE | re.DOTALL)
@@ -138,8 +141,10 @@ def _detail(detail: Any) -> str:
     for item in cast(list[Any], detail):
         if isinstance(item, dict):
             entry = cast(dict[str, Any], item)
-            where = ".".join(str(part) for part in cast(list[Any], entry.get("loc") or []))
-            lines.append(f"{where}: {entry.get('msg', '')}")
+            loc, message = entry.get("loc"), entry.get("msg")
+            parts = cast(list[Any], loc) if isinstance(loc, list) else []
+            where = ".".join(str(part) for part in parts if isinstance(part, (str, int)))
+            lines.append(f"{where}: {message if isinstance(message, str) else ''}")
     return "; ".join(lines)
 
 
@@ -148,7 +153,7 @@ def _codes(source: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MAX_TOKENS_TOLD else None
 
 
 def _number(text: str) -> float | None:

@@ -7,12 +7,12 @@ A reply is whole only if its finish reason is natural, no repetition stopped it,
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 from pool.wire.codespans import code_spans
+from pool.wire.jsontext import BadJson, as_mapping, canonical, read_prefix
 from pool.wire.markup import find_calls
 from pool.wire.reading import BrokenCall, Ending, Expectation, RawCall, Reading
 
@@ -149,14 +149,14 @@ def _name_from_json(call: RawCall, tools: Mapping[str, Mapping[str, Any]]) -> Ra
     if brace < 0 or call.arguments.strip() not in ("", "{}"):
         return call
     try:
-        value: Any = json.loads(call.name[brace:], strict=False)
-    except ValueError:
+        value, end, _ = read_prefix(call.name, brace)
+    except BadJson:
         return call
-    if not isinstance(value, dict):
+    body = as_mapping(value)
+    if body is None or call.name[end:].strip():
         return call
-    body = cast(dict[str, Any], value)
-    name = call.name[:brace].strip() or str(body.get("name", ""))
-    arguments = body if brace else body.get("arguments", {})
-    if name not in tools or not isinstance(arguments, dict):
+    name = call.name[:brace].strip() or body.get("name")
+    arguments = as_mapping(body if brace else body.get("arguments", {}))
+    if not isinstance(name, str) or name not in tools or arguments is None:
         return call
-    return replace(call, name=name, arguments=json.dumps(arguments, ensure_ascii=False))
+    return replace(call, name=name, arguments=canonical(arguments))

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from pool.wire.chunks import token_count
 from pool.wire.dialects import Dialect, ServerKind, TokenizerKind, for_server
 from pool.wire.metrics import read_metrics
 
@@ -24,6 +25,12 @@ SGLANG_INFO_PATHS = ("/get_server_info", "/server_info")
 
 SMALL_WINDOW_TOKENS = 16_384
 """Below this, Pool's own prompt and one larger file do not fit together."""
+
+MAX_NAME_CHARS = 512
+"""Longest name of a model or version of a server that is believed."""
+
+MAX_SLOTS = 1 << 16
+"""Most slots that a server is believed to have."""
 
 _OWNERS = {
     "vllm": ServerKind.VLLM,
@@ -100,7 +107,7 @@ def identify(documents: Documents, known: ServerKind | None, wanted: str, reacha
     entries = _listed(documents)
     kind = known or _kind(documents, entries)
     dialect = for_server(kind)
-    names = tuple(str(entry["id"]) for entry in entries if isinstance(entry.get("id"), str))
+    names = tuple(str(entry["id"]) for entry in entries)
     model, model_note = choose_model(names, wanted, _loaded(documents))
     window, source = _window(documents, kind, entries, model)
     notes = [documents.trouble]
@@ -185,7 +192,7 @@ def _version(documents: Documents, kind: ServerKind) -> str:
             value = _sglang(documents).get("version")
         case _:
             value = ""
-    return value if isinstance(value, str) else ""
+    return str(value) if _is_name(value) else ""
 
 
 def _window(documents: Documents, kind: ServerKind, entries: Sequence[Json], model: str) -> tuple[int, str]:
@@ -202,8 +209,8 @@ def _window(documents: Documents, kind: ServerKind, entries: Sequence[Json], mod
             candidates.append((_object(entry.get("meta")).get("n_ctx"), f"{MODELS_PATH}, n_ctx"))
     candidates.append((_sglang(documents).get("context_length"), SGLANG_INFO_PATHS[0]))
     for value, source in candidates:
-        if isinstance(value, int) and not isinstance(value, bool) and value > 0:
-            return value, source
+        if tokens := token_count(value):
+            return tokens, source
     return 0, ""
 
 
@@ -228,7 +235,7 @@ def _llamacpp_notes(documents: Documents) -> list[str]:
             "The model's chat template knows no tools; start llama-server with --jinja and a template that does."
         )
     slots = props.get("total_slots")
-    if isinstance(slots, int) and slots > 1:
+    if isinstance(slots, int) and 1 < slots <= MAX_SLOTS:
         notes.append(
             f"The server shares its context among {slots} slots; --parallel 1 gives one conversation all of it."
         )
@@ -258,9 +265,10 @@ def _sglang(documents: Documents) -> Json:
 
 
 def _listed(documents: Documents) -> list[Json]:
-    """The models that a server has, each with an `id`: OpenAI's list, or Ollama's own."""
+    """The models that a server has, each with an `id` that can be shown: OpenAI's list, or Ollama's own."""
     own = _entries(documents.get(OLLAMA_TAGS_PATH), "models")
-    return _entries(documents.get(MODELS_PATH), "data") + [{**entry, "id": entry.get("name")} for entry in own]
+    listed = _entries(documents.get(MODELS_PATH), "data") + [{**entry, "id": entry.get("name")} for entry in own]
+    return [entry for entry in listed if _is_name(entry.get("id"))]
 
 
 def _loaded_entries(documents: Documents) -> list[Json]:
@@ -269,7 +277,7 @@ def _loaded_entries(documents: Documents) -> list[Json]:
 
 
 def _loaded(documents: Documents) -> list[str]:
-    return [str(entry.get("id") or entry.get("name") or "") for entry in _loaded_entries(documents)]
+    return [name for e in _loaded_entries(documents) if isinstance(name := e.get("id") or e.get("name"), str)]
 
 
 def _entries(document: Json, name: str) -> list[Json]:
@@ -277,6 +285,11 @@ def _entries(document: Json, name: str) -> list[Json]:
     if not isinstance(value, list):
         return []
     return [cast(Json, item) for item in cast(list[Any], value) if isinstance(item, dict)]
+
+
+def _is_name(value: object) -> bool:
+    """Whether this can be a name or a version: text on one line, without control characters, of bearable length."""
+    return isinstance(value, str) and 0 < len(value) <= MAX_NAME_CHARS and value.isprintable()
 
 
 def _object(value: Any) -> Json:

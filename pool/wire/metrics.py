@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -24,15 +25,17 @@ def read_metrics(text: str) -> dict[str, float]:
     """Each metric's value, summed over its labels. Counters lose `_total`; lines that cannot be read are skipped."""
     values: dict[str, float] = {}
     for line in text.splitlines():
-        if not line or line.startswith("#"):
+        if not line.strip() or line.startswith("#"):
             continue
         head, brace, rest = line.partition("{")
         fields = rest.rpartition("}")[2].split() if brace else line.split()[1:]
         name = (head if brace else line.split()[0]).strip().removesuffix("_total")
         try:
-            values[name] = values.get(name, 0.0) + float(fields[0])
+            total = values.get(name, 0.0) + float(fields[0])
         except (IndexError, ValueError):
             continue
+        if math.isfinite(total):
+            values[name] = total
     return values
 
 

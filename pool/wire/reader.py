@@ -1,15 +1,15 @@
 """The reader: decoded chunks in, small reading events out, and a `Reading` at the end. Pure: no I/O, no clock.
 
-It takes every chunk shape that servers are known to send (see `_delta_of`), keeps reasoning, content and calls apart,
-and decides at the end how the reply ended and which of its calls may be run. The same model text gives the same
-reading however it was cut into chunks.
+It takes every chunk shape that servers are known to send (see `pool.wire.chunks`), keeps reasoning, content and calls
+apart, and decides at the end how the reply ended and which of its calls may be run. The same model text gives the same
+reading however it was cut into chunks. No JSON makes it raise.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, cast
 
 import orjson
@@ -17,15 +17,14 @@ import orjson
 from pool.events import Usage
 from pool.messages import valid_text
 from pool.wire.calls import CallAssembler
+from pool.wire.chunks import Json, delta_of, fault_of, flat_text, usage_of
 from pool.wire.content import ContentSplitter, markup_is_over
-from pool.wire.error_body import unwrapped
 from pool.wire.finish import settle
 from pool.wire.jsontext import Mend
 from pool.wire.markup import OPENERS, looks_like_call_start
 from pool.wire.reading import (
     CallText,
     ContentText,
-    ContentWasReasoning,
     Expectation,
     Reading,
     ReadingEvent,
@@ -35,7 +34,6 @@ from pool.wire.reading import (
 )
 from pool.wire.sse import DONE
 
-Json = Mapping[str, Any]
 REASONING_FIELDS = ("reasoning", "reasoning_content", "thinking")
 """Wire names of the reasoning channel, in the order in which they count if several are sent."""
 
@@ -203,7 +201,7 @@ class Reader:
     def _chunk(self, chunk: Json, events: list[ReadingEvent]) -> None:
         if not self.id:
             name = chunk.get("id")
-            self.id = name if isinstance(name, str) else ""
+            self.id = valid_text(name) if isinstance(name, str) else ""
         error = chunk.get("error")
         if error:
             self._fault = self._fault or fault_of(error, chunk)
@@ -212,7 +210,7 @@ class Reader:
         if usage is not None:
             self._usage = usage
         self._objects_due = self._objects_due or "message" in chunk
-        delta, finish, stop = _delta_of(chunk)
+        delta, finish, stop = delta_of(chunk)
         if delta:
             self._delta(delta, events)
         if finish:
@@ -230,7 +228,7 @@ class Reader:
             self._text(field, text, events)
         content = delta.get("content")
         if content:
-            self._text("content", _flat(content), events)
+            self._text("content", flat_text(content), events)
         calls = delta.get("tool_calls")
         if calls:
             events += self._calls.feed(calls)
@@ -260,79 +258,6 @@ class Reader:
             self._pending[field] = text[-1]
             text = text[:-1]
         return valid_text(text)
-
-
-def fault_of(error: Any, chunk: Json) -> ServerFault:
-    """An error object of any server's shape: `{"error": {...}}`, `{"error": "text"}`, also with an object as text."""
-    error = unwrapped(error)
-    if not isinstance(error, dict):
-        return ServerFault(str(error))
-    obj = cast(Json, error)
-    code = obj.get("code") or chunk.get("code") or 0
-    text = obj.get("message") or obj.get("detail") or json.dumps(obj, ensure_ascii=False)
-    number = int(code) if isinstance(code, int) or (isinstance(code, str) and code.isdigit()) else 0
-    return ServerFault(str(text), number, str(obj.get("type") or ""))
-
-
-def usage_of(chunk: Json) -> Usage | None:
-    """Token counts of a chunk: OpenAI's `usage`, or Ollama's own counters, which are left out where they are 0."""
-    raw = chunk.get("usage")
-    if isinstance(raw, dict):
-        u = cast(Json, raw)
-        prompt_details = cast(Json, u.get("prompt_tokens_details") or {})
-        details = cast(Json, u.get("completion_tokens_details") or {})
-        cached = _int(prompt_details.get("cached_tokens")) or _int(u.get("cached_tokens"))
-        timings = chunk.get("timings")
-        if not cached and isinstance(timings, dict):
-            cached = _int(cast(Json, timings).get("cache_n"))
-        reasoning = _int(details.get("reasoning_tokens")) or _int(u.get("reasoning_tokens"))
-        return Usage(_int(u.get("prompt_tokens")), _int(u.get("completion_tokens")), cached, reasoning)
-    if chunk.get("done") is True and ("eval_count" in chunk or "prompt_eval_count" in chunk):
-        cached = _int(chunk.get("prompt_eval_cached_count"))
-        return Usage(_int(chunk.get("prompt_eval_count")), _int(chunk.get("eval_count")), cached)
-    return None
-
-
-def _int(value: Any) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0
-
-
-def _delta_of(chunk: Json) -> tuple[Json, str, str]:
-    """Delta, finish reason and stop reason of a chunk, whatever its shape.
-
-    Seen: `choices[0].delta` (streams), `choices[0].message` (whole bodies), `choices` empty, null or missing (usage
-    and error chunks), SGLang's `matched_stop`, Ollama's own `message`, whose last line has `done` and (since 0.1.38)
-    `done_reason`.
-    """
-    choices = chunk.get("choices")
-    if isinstance(choices, list) and choices:
-        first = cast(list[Any], choices)[0]
-        if not isinstance(first, dict):
-            return {}, "", ""
-        choice = cast(Json, first)
-        delta: Any = choice.get("delta") or choice.get("message")
-        stop = choice.get("stop_reason")
-        if stop is None:
-            stop = choice.get("matched_stop")
-        finish = choice.get("finish_reason")
-        return (
-            cast(Json, delta) if isinstance(delta, dict) else {},
-            str(finish) if finish else "",
-            "" if stop is None else str(stop),
-        )
-    message = chunk.get("message")
-    finish = chunk.get("done_reason") or ("stop" if chunk.get("done") is True else "")
-    return cast(Json, message) if isinstance(message, dict) else {}, str(finish), ""
-
-
-def _flat(content: Any) -> str:
-    """Content as text: some servers send a list of parts."""
-    if isinstance(content, str):
-        return content
-    if isinstance(content, list):
-        parts = [p.get("text") for p in cast(list[Any], content) if isinstance(p, dict)]  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-        return "".join(p for p in cast(list[Any], parts) if isinstance(p, str))
-    return ""
 
 
 def _merged(events: list[ReadingEvent]) -> list[ReadingEvent]:
@@ -368,4 +293,4 @@ def _merged(events: list[ReadingEvent]) -> list[ReadingEvent]:
     return out
 
 
-__all__ = ["ContentWasReasoning", "Reader", "ReasoningFilter", "fault_of", "usage_of"]
+__all__ = ["REASONING_FIELDS", "Reader", "ReasoningFilter"]

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
+from pool.wire.chunks import token_count
 from pool.wire.dialects import TokenizerKind
 from pool.wire.errors import ServerProblem
 from pool.wire.identify import ServerInfo
@@ -181,11 +182,8 @@ async def count_exact(
         return None
     fields = _fields(answer)
     tokens = fields.get("tokens")
-    count = fields.get("count", len(cast(list[Any], tokens)) if isinstance(tokens, list) else None)
-    window = fields.get("max_model_len", 0)
-    if not isinstance(count, int) or count <= 0:
-        return None
-    return ExactCount(count, window if isinstance(window, int) else 0)
+    count = token_count(fields.get("count", len(cast(list[Any], tokens)) if isinstance(tokens, list) else None))
+    return ExactCount(count, token_count(fields.get("max_model_len")) or 0) if count else None
 
 
 def count_offline(text: str) -> int:

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pool_tools import ToolError
-from pool_tools.environment import find_program
+from pool_tools.environment import find_program, why_no_program
 from pool_tools.globs import compile_glob
 from pool_tools.limits import LIST_ENTRIES, SEARCH_HITS
 from pool_tools.search import SearchTool
@@ -152,6 +152,8 @@ def test_programs_in_the_workspace_are_not_run(tmp_path: Path) -> None:
     os.symlink(trap, tmp_path / "rg")
     assert find_program("rg", f"{trap.parent}:{tmp_path}:relative:", [tmp_path / "work"]) is None
     assert find_program("rg", str(trap.parent), [tmp_path / "other"]) == str(trap)
+    assert "only inside the workspace" in why_no_program("rg", str(tmp_path), [tmp_path / "work"])
+    assert why_no_program("rg", str(tmp_path / "none"), [Path("/")]) == "rg is not installed"
 
 
 @pytest.mark.parametrize(

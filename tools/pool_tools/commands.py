@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pool_tools.api import ToolError
 from pool_tools.denials import Reach
-from pool_tools.environment import clean_environment, find_program
+from pool_tools.environment import clean_environment, find_program, why_no_program
 from pool_tools.network.traffic import Flow
 from pool_tools.process import Ended, run_command
 from pool_tools.sandbox.base import Sandbox
@@ -58,8 +58,14 @@ class Commands:
 
     def program(self, name: str) -> str | None:
         """A program of the user's PATH that lies outside the workspace."""
-        search_path = self.environment().get("PATH", os.defpath)
-        return find_program(name, search_path, self.workspace.roots)
+        return find_program(name, self._search_path(), self.workspace.roots)
+
+    def why_no_program(self, name: str) -> str:
+        """Why `program` finds none."""
+        return why_no_program(name, self._search_path(), self.workspace.roots)
+
+    def _search_path(self) -> str:
+        return self.environment().get("PATH", os.defpath)
 
     async def shell(self, command: str, limit: float, on_output: Callable[[bytes], None]) -> Ended:
         """Run a command line in bash (sh where there is none), as `run_command` does. Raises `ToolError`."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+
+from pool_tools.text import visible
 
 ALLOWED = frozenset(
     {
@@ -73,12 +75,26 @@ def find_program(name: str, search_path: str, roots: Sequence[Path]) -> str | No
 
     A program in the workspace could have been put there by a checkout or a model.
     """
+    return next((path for path, inside in _programs(name, search_path, roots) if not inside), None)
+
+
+def why_no_program(name: str, search_path: str, roots: Sequence[Path]) -> str:
+    """Why `find_program` finds none, for messages: it is not there, or not trusted where it is."""
+    path = next((path for path, _ in _programs(name, search_path, roots)), None)
+    if path is None:
+        return f"{name} is not installed"
+    return (
+        f"{name} is installed only inside the workspace ({visible(path)}), where commands may replace it, so it is not "
+        "trusted"
+    )
+
+
+def _programs(name: str, search_path: str, roots: Sequence[Path]) -> Iterator[tuple[str, bool]]:
+    """Programs of that name in the order of search_path, each with whether it lies inside a root."""
     for folder in search_path.split(os.pathsep):
         if not os.path.isabs(folder):
             continue
         path = os.path.join(folder, name)
         real = os.path.realpath(path)
-        inside = any(os.path.commonpath((root, p)) == str(root) for root in roots for p in (path, real))
-        if not inside and os.path.isfile(real) and os.access(path, os.X_OK):
-            return path
-    return None
+        if os.path.isfile(real) and os.access(path, os.X_OK):
+            yield path, any(os.path.commonpath((root, p)) == str(root) for root in roots for p in (path, real))

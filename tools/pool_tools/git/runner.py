@@ -115,7 +115,7 @@ class Git:
     def _argv(self, flags: Sequence[str], args: Sequence[str]) -> tuple[str, ...]:
         program = self.commands.program("git")
         if program is None:
-            raise ToolError("git is not installed, or only inside the workspace. Install it to use this tool.")
+            raise ToolError(f"{self.commands.why_no_program('git')}. Tell the user.")
         return (program, *_COMMON, *flags, *args)
 
     async def _run(self, argv: tuple[str, ...], limit: float, env: Mapping[str, str] = MappingProxyType({})) -> Output:

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pool_tools.api import ToolError
-from pool_tools.environment import FIXED, find_program
+from pool_tools.environment import FIXED, find_program, why_no_program
 from pool_tools.git.reading import Reader, Reply
 from pool_tools.git.runner import ERROR_CHARS, Git
 from pool_tools.git.words import Action, Call, remote_name
@@ -122,9 +122,10 @@ class Transport:
 
     async def outside(self, folder: Path, roots: Sequence[Path], *args: str) -> _Done:
         """Run git in the empty repository at folder, outside the sandbox."""
-        program = find_program("git", self._environ.get("PATH", os.defpath), roots)
+        search_path = self._environ.get("PATH", os.defpath)
+        program = find_program("git", search_path, roots)
         if program is None:
-            raise ToolError("git is not installed outside the workspace.")
+            raise ToolError(f"{why_no_program('git', search_path, roots)}. Tell the user.")
         flags = ("-c", "core.hooksPath=/dev/null", "-c", "core.alternateRefsCommand=true", "-c", "gc.auto=0")
         process = await asyncio.create_subprocess_exec(
             *(program, "--no-pager", *flags, "-c", "maintenance.auto=false", "-c", "color.ui=false", *args),

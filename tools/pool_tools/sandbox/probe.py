@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from pool_tools.environment import clean_environment, find_program
+from pool_tools.environment import clean_environment, find_program, why_no_program
 from pool_tools.sandbox.base import (
     Access,
     CannotExpress,
@@ -41,6 +41,7 @@ PROBE_SECONDS = 10.0
 """A probe that takes longer has failed."""
 
 _INSTALL = "Install bubblewrap (Debian and Ubuntu: sudo apt install bubblewrap; Fedora: sudo dnf install bubblewrap)."
+_NARROWER = "Choose a narrower workspace, such as a project's folder."
 _APPARMOR = (
     "Load Ubuntu's profile for it: sudo apt install apparmor-profiles && sudo cp "
     "/usr/share/apparmor/extra-profiles/bwrap-userns-restrict /etc/apparmor.d/ && sudo apparmor_parser -r "
@@ -111,9 +112,12 @@ def probe(policy: Policy, environ: Mapping[str, str] | None = None, tiers: Seque
 
 
 def _bubblewrap(policy: Policy, environ: Mapping[str, str]) -> Probe:
-    program = find_program("bwrap", environ.get("PATH", os.defpath), policy.roots)
+    search_path = environ.get("PATH", os.defpath)
+    program = find_program("bwrap", search_path, policy.roots)
     if program is None:
-        return Probe(NoSandbox(), "bubblewrap (bwrap) is not installed", _INSTALL)
+        installed = find_program("bwrap", search_path, ()) is not None
+        reason = why_no_program("bwrap", search_path, policy.roots)
+        return Probe(NoSandbox(), f"bubblewrap: {reason}", _NARROWER if installed else _INSTALL)
     try:
         version = _version(program)
         env = clean_environment(environ)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from pool_tools.environment import find_program
+from pool_tools.environment import find_program, why_no_program
 
 MAKE_SECONDS = 10.0
 """How long making the namespaces may take."""
@@ -88,10 +88,7 @@ def open_network(bwrap: str, roots: Sequence[Path]) -> SharedNetwork:
 
     roots are folders from which no program is taken.
     """
-    nsenter = find_program("nsenter", SEARCH_PATH, roots)
-    bash = find_program("bash", SEARCH_PATH, roots)
-    if nsenter is None or bash is None:
-        raise NetworkError("nsenter (of util-linux) and bash are needed for that, and one of them is not installed")
+    nsenter, bash = (_needed(name, roots) for name in ("nsenter", "bash"))
     told, tell = os.pipe()
     rights = ("--unshare-user", "--unshare-net", "--cap-drop", "ALL", "--die-with-parent", "--ro-bind", "/", "/")
     argv = (bwrap, *rights, "--info-fd", str(tell), "--", "/bin/sh", "-c", "echo; read -r line")
@@ -115,6 +112,14 @@ def open_network(bwrap: str, roots: Sequence[Path]) -> SharedNetwork:
         network.close()
         raise
     return network
+
+
+def _needed(name: str, roots: Sequence[Path]) -> str:
+    found = find_program(name, SEARCH_PATH, roots)
+    if found is None:
+        reason = why_no_program(name, SEARCH_PATH, roots)
+        raise NetworkError(f"nsenter (of util-linux) and bash are needed for that, and {reason}")
+    return found
 
 
 def _opened(nsenter: str, bash: str, maker: subprocess.Popen[bytes], told: int) -> SharedNetwork:

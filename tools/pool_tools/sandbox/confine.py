@@ -127,7 +127,9 @@ def _drop_capabilities() -> None:
     _libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
     _libc.prctl(_PR_SET_SECUREBITS, _SECUREBITS_NO_ROOT, 0, 0, 0)
     for capability in range(_MOST_CAPABILITIES):
-        _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)
+        # The first that the kernel does not know, or the first at all for a plain user.
+        if _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0) < 0:
+            break
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
     _check(_libc.capset(header, (ctypes.c_uint32 * 6)()), "capset")
 

@@ -83,7 +83,7 @@ class Landlock:
         self._private: Path | None = None
         self._forker = ForkClient()
         self.guard: Guard | None = GitGuard(self._roots) if policy.writable else None
-        self._check(os.environ if env is None else env)
+        self._check(secret_paths(os.environ if env is None else env, policy.hidden))
 
     def describe(self) -> str:
         where = "in the workspace and a private TMPDIR" if self._policy.writable else "in a private TMPDIR"
@@ -135,7 +135,8 @@ class Landlock:
         return {**{name: str(tmp / folder) for name, folder in CACHES.items()}, **env, "TMPDIR": str(tmp)}
 
     def _plan(self, env: Mapping[str, str]) -> Plan:
-        self._check(env)
+        hidden = secret_paths(env, self._policy.hidden)
+        self._check(hidden)
         protected = (*_with_group(os.getpid()), *_with_group(self._forker.pid))
         rest = Unnamespaced(self._policy.network, self._abi, tuple(pid for pid in protected if pid not in (0, 1)))
         code = landlock_program(os.uname().machine, rest)
@@ -143,7 +144,7 @@ class Landlock:
             raise CannotExpress(f"there is no filter of system calls for {os.uname().machine}")
         bounds = self._policy.bounds
         return {
-            "rules": list(self._rules(env)),
+            "rules": list(self._rules(env, hidden)),
             "network": self._policy.network,
             "filter": code.hex(),
             "resources": [*bounds.resources(), bounds.processes_outside()],
@@ -151,21 +152,20 @@ class Landlock:
             "abi": self._abi,
         }
 
-    def _check(self, env: Mapping[str, str]) -> None:
+    def _check(self, hidden: Sequence[Path]) -> None:
         """Rules only add: what lies in a folder that may be written as a whole cannot be kept from being read."""
         if not self._policy.writable:
             return
-        for path in secret_paths(env, self._policy.hidden):
-            if any(path != root and path.is_relative_to(root) for root in self._roots):
+        for path in hidden:
+            if any(path != root and path.is_relative_to(root) for root in (*self._roots, *self._policy.caches)):
                 raise CannotExpress(
                     f"Landlock cannot hide {path}, since it lies in the workspace, which may be written. "
                     "Choose a narrower workspace"
                 )
 
-    def _rules(self, env: Mapping[str, str]) -> Iterator[tuple[str, int]]:
+    def _rules(self, env: Mapping[str, str], hidden: Sequence[Path]) -> Iterator[tuple[str, int]]:
         # Without this no folder that holds something hidden could be listed, the root and the home among them.
         yield "/", confine.READ_FOLDER
-        hidden = secret_paths(env, self._policy.hidden)
         for path in without("/", (*(Path(top) for top in REPLACED), *hidden)):
             yield path, _READ
         for _, real in shown_again(env):

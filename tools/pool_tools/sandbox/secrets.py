@@ -55,6 +55,7 @@ def own_folders(environ: Mapping[str, str]) -> tuple[Path, ...]:
 
 def secret_paths(environ: Mapping[str, str], hidden: Iterable[Path]) -> tuple[Path, ...]:
     """Real paths of what exists of the secrets in the homes, of the agent's own folders, and of hidden."""
-    secrets = (home / name for home in homes(environ) for name in SECRETS)
-    named = [*secrets, *own_folders(environ), *hidden]
+    # As text, since this is asked for every command.
+    secrets = (f"{home}/{name}" for home in homes(environ) for name in SECRETS)
+    named = [*secrets, *map(str, own_folders(environ)), *map(str, hidden)]
     return tuple(dict.fromkeys(Path(os.path.realpath(path)) for path in named if os.path.lexists(path)))

@@ -59,19 +59,21 @@ def without(top: str, hidden: Iterable[Path]) -> Iterator[str]:
     Links are left out: what they lead to is covered where it is, or is not to be seen. What appears later in a folder
     that holds something hidden is not covered.
     """
-    here = Path(top)
-    below = [path for path in hidden if path.is_relative_to(here)]
+    yield from _without(top, [str(path) for path in hidden])
+
+
+def _without(top: str, hidden: list[str]) -> Iterator[str]:
+    inside = top.rstrip("/") + "/"
+    below = [path for path in hidden if path == top or path.startswith(inside)]
     if not below:
         yield top
-        return
-    if here in below:
-        return
-    try:
-        entries = [entry for entry in os.scandir(top) if not entry.is_symlink()]
-    except OSError:
-        return
-    for entry in entries:
-        yield from without(entry.path, below)
+    elif top not in below:
+        try:
+            entries = [entry.path for entry in os.scandir(top) if not entry.is_symlink()]
+        except OSError:
+            return
+        for path in entries:
+            yield from _without(path, below)
 
 
 def _program_folders(env: Mapping[str, str]) -> Iterator[str]:

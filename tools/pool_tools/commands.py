@@ -79,6 +79,7 @@ class Commands:
         env: Mapping[str, str] = MappingProxyType({}),
     ) -> Ended:
         """Run argv as `run_command` does, with env besides. Raises `ToolError` if it cannot be started."""
+        self.workspace.check()
         task = asyncio.current_task()
         assert task is not None
         self._running.add(task)

@@ -26,6 +26,10 @@ class Foreign:
 
 def tell_changes(flag: CancelFlag, workspace: Workspace) -> Foreign:
     """Compare all seen files with what they were; bring the ledger up to date where the change is told whole."""
+    try:
+        workspace.check()
+    except ToolError as gone:
+        return Foreign((), f"[{gone}]")
     changes: list[Change] = []
     told: list[str] = []
     room = TOLD_DIFF_LINES

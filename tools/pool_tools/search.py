@@ -117,6 +117,9 @@ class SearchTool:
                 return _collect(flag, program, job, pattern, glob)
             except _BadPattern as bad:
                 reason = reason or str(bad)
+            except OSError as error:
+                self._workspace.check()
+                raise ToolError(f"The search could not be done: {error.strerror or error}. Try again.") from None
         raise ToolError(f"`pattern` is no regular expression: {visible(reason)} Escape ( [ {{ with \\.")
 
     def _job(self, path: str) -> _Job:

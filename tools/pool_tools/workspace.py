@@ -82,6 +82,24 @@ class Workspace:
             for root in self._roots:
                 os.close(root.handle)
 
+    def check(self, root: Root | None = None) -> None:
+        """Raise `ToolError` if root, by default the main folder, is gone or another folder has taken its place."""
+        root = root or self._roots[0]
+        try:
+            there = os.path.samestat(os.stat(root.path), os.fstat(root.handle))
+        except (FileNotFoundError, NotADirectoryError):
+            raise ToolError(
+                f"The workspace folder {visible(str(root.path))} no longer exists: it was removed or renamed. Tell the "
+                "user; nothing can be done in it."
+            ) from None
+        except OSError:
+            return
+        if not there:
+            raise ToolError(
+                f"The workspace folder {visible(str(root.path))} no longer exists: another folder has taken its place. "
+                "Tell the user to start again in the new one."
+            )
+
     # -- finding
 
     def locate(self, path: str) -> Place:
@@ -119,6 +137,7 @@ class Workspace:
             raise ToolError("`~` is not replaced by a home folder. Use a path relative to the workspace.")
         else:
             found = self._roots[0], tuple(path.split("/"))
+        self.check(found[0])
         return Walk(shown, self._root_of).run(*found)
 
     def _unescaped(self, place: Place, path: str, shown: str) -> Place:

@@ -19,6 +19,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from pool_tools.sandbox import NoSandbox, Policy
+from pool_tools.sandbox.probe import probe
+
 HERE = Path(__file__).resolve().parent
 PROMPT = "Some tests of this program fail. Find out why, mend the program (not the tests), and run the tests again."
 START_SECONDS = 20
@@ -96,9 +99,11 @@ def server(folder: Path, speed: float) -> Iterator[dict[str, str]]:
 def run_pool(work: Path, env: dict[str, str]) -> int:
     """`pool run` on the folder. Commands run in the sandbox if there is one, else freely in the temporary folder."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    mode = ["--mode", "auto"] if shutil.which("bwrap") else ["--mode", "allow-all"]
-    if mode[1] == "allow-all":
-        print("bubblewrap is not installed: commands run without a sandbox, in the temporary folder")
+    found = probe(Policy((work,)))
+    confined = found.tier != NoSandbox.name
+    mode = ["--mode", "auto" if confined else "allow-all"]
+    if not confined:
+        print(f"{found.reason}: commands run without a sandbox, in the temporary folder")
     command = [sys.executable, "-m", "pool", "run", "-v", "-C", str(work), *mode, PROMPT]
     done = subprocess.run(command, env={**os.environ, **env, "PATH": path}, stdout=subprocess.PIPE, text=True)
     return done.returncode

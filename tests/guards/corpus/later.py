@@ -1,4 +1,4 @@
-"""Runs that were written after the thresholds had been set, and judged them without a change."""
+"""Runs that were written after the thresholds had been set. Their first sight judged those; rules were mended since."""
 
 from __future__ import annotations
 

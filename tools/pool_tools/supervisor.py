@@ -116,9 +116,7 @@ def supervise(argv: list[str], env: Mapping[str, str] | None = None, prepare: Ca
             os.read(wake, 4096)
         status = _reap(command)
         if status is not None:
-            left = descendants(os.getpid()) if _has_children() else {}
-            if left or not _ADOPTS:
-                kill_all(command)
+            left = kill_all(command)
             os.write(0, "\t".join([str(status), *left.values()]).encode() + b"\n")
             return 0
         if 0 in readable and not os.read(0, 4096):
@@ -203,29 +201,38 @@ def _has_children() -> bool:
     try:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:
-        return not _ADOPTS
+        return False
     return True
 
 
-def kill_all(command: int = 0) -> None:
-    """Kill everything below, again and again: a process may be forking faster than it is found.
+def kill_all(command: int) -> dict[int, str]:
+    """Kill everything below, again and again; id -> name of what was found.
 
-    command is the leader of a group that is killed as such, 0 for none.
+    A process may be forking faster than it is found, or change its parent just while it is looked for. So all are
+    stopped first, since what is stopped starts nothing new, and the end is what the kernel says of children, not an
+    empty list. command is the leader of a group that is killed as such where orphans are not adopted, 0 for none.
     """
     deadline = time.monotonic() + KILL_SECONDS
-    if command:
-        with contextlib.suppress(OSError):
-            os.killpg(command, signal.SIGKILL)
-    # What is stopped starts nothing new. So, even where they come faster than they are found, all are found at last.
-    seen: set[int] = set()
-    while (new := descendants(os.getpid()).keys() - seen) and time.monotonic() < deadline:
-        send(list(new), signal.SIGSTOP)
-        seen |= new
-    while (left := list(descendants(os.getpid()))) and time.monotonic() < deadline:
-        send(left, signal.SIGKILL)
+    found: dict[int, str] = {}
+    if not _ADOPTS:
+        found = descendants(os.getpid())
+        if command:
+            with contextlib.suppress(OSError):
+                os.killpg(command, signal.SIGKILL)
+    while time.monotonic() < deadline:
         _reap(command)
-        time.sleep(_POLL_SECONDS)
-    _reap(command)
+        if _ADOPTS and not _has_children():
+            break
+        alive = descendants(os.getpid())
+        if not alive and not _ADOPTS:
+            break
+        new = alive.keys() - found.keys()
+        found |= alive
+        send(list(new), signal.SIGSTOP)
+        if not new:
+            send(list(alive), signal.SIGKILL)
+            time.sleep(_POLL_SECONDS)
+    return found
 
 
 if __name__ == "__main__":

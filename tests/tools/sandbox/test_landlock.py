@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from pool_tools.environment import clean_environment
 from pool_tools.process import Ended, run_command
-from pool_tools.sandbox.base import Access, CannotExpress, Policy
+from pool_tools.sandbox.base import Access, CannotExpress, NoSandbox, Policy
 from pool_tools.sandbox.bounds import Bounds
 from pool_tools.sandbox.confine import landlock_abi
 from pool_tools.sandbox.landlock import NEWEST_ABI, Landlock
@@ -232,6 +232,29 @@ async def test_a_killed_supervisor_leaves_nothing(cell: Cell) -> None:
     await killer
     assert ended.status is None
     await until(lambda: not named(needle))
+
+
+DAEMON = """
+import os, sys
+if os.fork(): os._exit(0)
+os.setsid()
+if os.fork(): os._exit(0)
+os.execvp('sleep', ['sleep', sys.argv[1]])
+"""
+
+
+@pytest.mark.slow
+async def test_daemons_that_change_their_parent_while_they_are_looked_for(tmp_path: Path) -> None:
+    needle = f"{900 + os.getpid() % 1000}.125"
+    for sandbox in (Landlock(Policy((tmp_path,)), ABI), NoSandbox()):
+        for _ in range(10):
+            argv = (sys.executable, "-S", "-c", DAEMON, needle)
+            env = clean_environment(os.environ)
+            commands = (run_command(argv, tmp_path, env, sandbox, 20, lambda _: None) for _ in range(4))
+            await asyncio.gather(*commands)
+            await asyncio.sleep(0.05)
+            assert named(needle) == []
+        sandbox.close()
 
 
 async def test_everything_dies_with_the_agent(cell: Cell, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ import signal
 import socket
 import struct
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,8 @@ from pool_tools.sandbox import confine
 _LENGTH = struct.Struct("=I")
 _ANSWER = struct.Struct("=i")
 _FIRST_OTHER_DESCRIPTOR = 3
+_EMPTY_LISTS = 2
+_POLL_SECONDS = 0.01
 
 
 def main() -> None:
@@ -46,7 +49,7 @@ def main() -> None:
             if request is None:
                 break
             supervisors |= _start(link, *request)
-    supervisor.kill_all()
+    supervisor.kill_all(0)
 
 
 def _receive(link: socket.socket) -> tuple[dict[str, Any], int, int] | None:
@@ -121,8 +124,27 @@ def _reap(supervisors: set[int]) -> None:
             break
         killed = killed or (pid in supervisors and os.WIFSIGNALED(status))
         supervisors.discard(pid)
-    for orphan in _children() - supervisors if killed else ():
-        supervisor.send([*supervisor.descendants(orphan), orphan], signal.SIGKILL)
+    if killed:
+        _end_orphans(supervisors)
+
+
+def _end_orphans(supervisors: set[int]) -> None:
+    """Twice nothing, since a process may change its parent just while it is looked for."""
+    deadline = time.monotonic() + supervisor.KILL_SECONDS
+    empty = 0
+    while empty < _EMPTY_LISTS and time.monotonic() < deadline:
+        orphans = _children() - supervisors
+        for orphan in orphans:
+            supervisor.send([*supervisor.descendants(orphan), orphan], signal.SIGKILL)
+        empty = 0 if orphans else empty + 1
+        time.sleep(_POLL_SECONDS)
+        _collect(orphans)
+
+
+def _collect(pids: set[int]) -> None:
+    for pid in pids:
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(pid, os.WNOHANG)
 
 
 def _children() -> set[int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -14,10 +13,11 @@ from pool_tools.api import ToolError
 from pool_tools.denials import Reach
 from pool_tools.environment import clean_environment, find_program, why_no_program
 from pool_tools.network.traffic import Flow
+from pool_tools.private import PrivateFolder, make_private
 from pool_tools.process import Ended, run_command
 from pool_tools.sandbox.base import Sandbox
 from pool_tools.sandbox.sharednet import SharesNetwork
-from pool_tools.scratch import HasScratch, Scratch, own_scratch
+from pool_tools.scratch import HasScratch, Scratch
 from pool_tools.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Commands:
         self._extra_env = dict(extra_env or {})
         self._proxy = proxy
         self._memory_kept = 0
-        self._own_scratch: Scratch | None = None
+        self._own_folder: PrivateFolder | None = None
         self._running: set[asyncio.Task[Any]] = set()
 
     @property
@@ -115,9 +115,9 @@ class Commands:
         found = self.sandbox.scratch_folder() if isinstance(self.sandbox, HasScratch) else None
         if found is not None:
             return Scratch(*found)
-        if self._own_scratch is None:
-            self._own_scratch = own_scratch()
-        return self._own_scratch
+        if self._own_folder is None:
+            self._own_folder = make_private("commands")
+        return Scratch(self._own_folder.path, str(self._own_folder.path))
 
     async def share_network(self) -> str:
         """Let all further commands have one loopback between them; why that cannot be, "" if it can."""
@@ -131,6 +131,6 @@ class Commands:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
-        if self._own_scratch is not None:
-            shutil.rmtree(self._own_scratch.folder, ignore_errors=True)
-            self._own_scratch = None
+        if self._own_folder is not None:
+            self._own_folder.remove()
+            self._own_folder = None

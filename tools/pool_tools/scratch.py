@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -54,9 +53,3 @@ class Scratch:
         """Remove a file by the path that `path` gave."""
         with contextlib.suppress(OSError):
             (self.folder / os.path.basename(seen)).unlink()
-
-
-def own_scratch() -> Scratch:
-    """A new private folder, for where commands share the user's own. Its maker removes it."""
-    folder = Path(tempfile.mkdtemp(prefix="commands-"))
-    return Scratch(folder, str(folder))

@@ -14,10 +14,8 @@ import contextlib
 import os
 import re
 import secrets
-import shutil
 import signal
-import tempfile
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +24,7 @@ from pool_tools.environment import FIXED, find_program, why_no_program
 from pool_tools.git.reading import Reader, Reply
 from pool_tools.git.runner import ERROR_CHARS, Git
 from pool_tools.git.words import Action, Call, remote_name
+from pool_tools.private import private_folder
 from pool_tools.text import printable, visible
 
 TRANSPORT_SECONDS = 300.0
@@ -100,7 +99,7 @@ class Transport:
         objects = reader.checked(
             "git rev-parse", await git.read("rev-parse", "--path-format=absolute", "--git-path", "objects")
         ).text.rstrip("\n")
-        with _empty_repository() as folder:
+        with private_folder("transport") as folder:
             step = _Step(self, git, reader, folder, remote, url)
             await step.prepare(Path(objects))
             return await (step.push(branch) if push else step.fetch())
@@ -257,12 +256,3 @@ async def _branch(call: Call, git: Git) -> str:
 def _without_login(text: str) -> str:
     """text without names and passwords in addresses."""
     return _LOGIN.sub(r"\1", text)
-
-
-@contextlib.contextmanager
-def _empty_repository() -> Generator[Path]:
-    folder = Path(tempfile.mkdtemp(prefix="transport-"))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)

@@ -6,10 +6,8 @@ import asyncio
 import contextlib
 import os
 import select
-import shutil
 import socket
 import struct
-import tempfile
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -22,6 +20,7 @@ from pool_tools.network.head import HEAD_BYTES
 from pool_tools.network.rules import AllowList, RuleError
 from pool_tools.network.starter import FOR_GOOD, HANDED, PROXY_PORT, SOCKET_NAME
 from pool_tools.network.traffic import Count, Flow
+from pool_tools.private import make_private
 
 CONNECTIONS_MOST = 256
 """At once, over all commands; more are closed when they come."""
@@ -47,14 +46,14 @@ async def open_proxy(
     environ is the user's environment: where it names a proxy, allowed hosts are reached through that. ask is asked
     about hosts that are not on the list; without it they are refused.
     """
-    folder = Path(tempfile.mkdtemp(prefix="network-"))
-    proxy = NetworkProxy(folder, allow, Judge(allow, ask), Dialer(environ, resolver))
+    folder = make_private("network")
+    proxy = NetworkProxy(folder.path, allow, Judge(allow, ask), Dialer(environ, resolver))
     try:
         proxy.start()
         yield proxy
     finally:
         await proxy.end()
-        shutil.rmtree(folder, ignore_errors=True)
+        folder.remove()
 
 
 class NetworkProxy:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pool_tools.network.starter import SOCKET_NAME, interpreter_folders, proxy_variables, start_command
+from pool_tools.private import PrivateFolder, make_private
 from pool_tools.sandbox.base import Guard, Launch, Policy, Process, start_launch
 from pool_tools.sandbox.gitguard import GitPaths, git_paths
 from pool_tools.sandbox.gitrestore import GitGuard
@@ -63,7 +62,7 @@ class Bubblewrap:
         self._policy = policy
         self._filter = seccomp_program(os.uname().machine) if seccomp else None
         self.bounds = policy.bounds
-        self._private: Path | None = None
+        self._private: PrivateFolder | None = None
         self._shared: SharedNetwork | None = None
         self._mounted: tuple[Path, ...] = ()
         # Mounts protect what is there; the guard, what is not there yet, and repositories inside this one.
@@ -121,7 +120,7 @@ class Bubblewrap:
 
     def close(self) -> None:
         if self._private is not None:
-            shutil.rmtree(self._private, ignore_errors=True)
+            self._private.remove()
             self._private = None
         if self._shared is not None:
             self._shared.close()
@@ -129,12 +128,13 @@ class Bubblewrap:
 
     def _folder(self, name: str) -> str:
         if self._private is None:
-            self._private = Path(tempfile.mkdtemp(prefix="sandbox-"))
-            (self._private / "tmp").mkdir()
-            (self._private / "empty").touch(mode=0o444)
+            self._private = make_private("sandbox")
+            folder = self._private.path
+            (folder / "tmp").mkdir()
+            (folder / "empty").touch(mode=0o444)
             if self._filter is not None:
-                (self._private / "filter").write_bytes(self._filter)
-        return str(self._private / name)
+                (folder / "filter").write_bytes(self._filter)
+        return str(self._private.path / name)
 
     def _namespaces(self) -> Iterator[str]:
         yield from ("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try")

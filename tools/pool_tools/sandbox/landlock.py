@@ -8,12 +8,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from pool_tools.private import PrivateFolder, make_private
 from pool_tools.sandbox import confine
 from pool_tools.sandbox.base import Access, CannotExpress, Guard, Launch, Policy, Process
 from pool_tools.sandbox.bounds import OOM_SCORE
@@ -80,7 +79,7 @@ class Landlock:
         self._abi = min(abi, NEWEST_ABI)
         self._roots = [Path(os.path.realpath(root)) for root in policy.roots]
         self.bounds = policy.bounds
-        self._private: Path | None = None
+        self._private: PrivateFolder | None = None
         self._forker = ForkClient()
         self.guard: Guard | None = GitGuard(self._roots) if policy.writable else None
         self._check(secret_paths(os.environ if env is None else env, policy.hidden))
@@ -121,14 +120,14 @@ class Landlock:
     def close(self) -> None:
         self._forker.close()
         if self._private is not None:
-            shutil.rmtree(self._private, ignore_errors=True)
+            self._private.remove()
             self._private = None
 
     def _folder(self) -> Path:
         if self._private is None:
-            self._private = Path(os.path.realpath(tempfile.mkdtemp(prefix="sandbox-")))
-            (self._private / "tmp").mkdir()
-        return self._private
+            self._private = make_private("sandbox")
+            (self._private.path / "tmp").mkdir()
+        return self._private.path
 
     def _environment(self, env: Mapping[str, str]) -> dict[str, str]:
         tmp = self._folder() / "tmp"

@@ -7,7 +7,6 @@ import re
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from pool_tools.environment import clean_environment, find_program, why_no_program
+from pool_tools.private import private_folder, sweep_in_background
 from pool_tools.sandbox.base import (
     Access,
     CannotExpress,
@@ -96,6 +96,7 @@ def probe(policy: Policy, environ: Mapping[str, str] | None = None, tiers: Seque
 
     Takes about 50 ms and blocks; call it in a thread. Never raises. A tier that cannot express policy is passed over.
     """
+    sweep_in_background()
     environ = os.environ if environ is None else environ
     if policy.access is Access.FULL:
         return Probe(NoSandbox(bounds=policy.bounds), "full access was asked for")
@@ -173,13 +174,13 @@ def _version(program: str) -> tuple[int, ...]:
 
 def _try_out(make: Callable[[Policy], Sandbox], policy: Policy, env: dict[str, str]) -> str:
     """What did not hold, "" if all did."""
-    with tempfile.TemporaryDirectory(prefix="probe-") as scratch, socket.create_server(("127.0.0.1", 0)) as listener:
-        root, home, outside = Path(scratch, "root"), Path(scratch, "home"), Path(scratch, "outside")
+    with private_folder("probe") as scratch, socket.create_server(("127.0.0.1", 0)) as listener:
+        root, home, outside = scratch / "root", scratch / "home", scratch / "outside"
         root.mkdir()
         home.mkdir()
         secret = home / "hidden"
         secret.write_text("secret\n")
-        in_home = (homes(env) or (Path("/"),))[0] / f".{os.path.basename(scratch)}"
+        in_home = (homes(env) or (Path("/"),))[0] / f".{scratch.name}"
         sandbox = make(replace(policy, roots=(root,), hidden=(secret,), access=Access.WORKSPACE_WRITE))
         port = str(listener.getsockname()[1])
         try:

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-import tempfile
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from pool_tools.private import PrivateFolder, make_private
 from pool_tools.sandbox.base import Access, CannotExpress, Guard, Launch, Policy, Process, start_supervised
 from pool_tools.sandbox.gitguard import git_paths
 from pool_tools.sandbox.gitrestore import GitGuard
@@ -66,7 +65,7 @@ class Seatbelt:
         self._policy = policy
         self.bounds = policy.bounds
         self._roots = [Path(os.path.realpath(root)) for root in policy.roots]
-        self._private: Path | None = None
+        self._private: PrivateFolder | None = None
         self.guard: Guard | None = GitGuard(self._roots) if policy.writable else None
 
     def describe(self) -> str:
@@ -87,12 +86,12 @@ class Seatbelt:
     def scratch_folder(self) -> tuple[Path, str]:
         """The commands' temporary folder, and how they call it."""
         if self._private is None:
-            self._private = Path(os.path.realpath(tempfile.mkdtemp(prefix="sandbox-")))
-        return self._private, str(self._private)
+            self._private = make_private("sandbox")
+        return self._private.path, str(self._private.path)
 
     def close(self) -> None:
         if self._private is not None:
-            shutil.rmtree(self._private, ignore_errors=True)
+            self._private.remove()
             self._private = None
 
 

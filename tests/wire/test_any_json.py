@@ -22,9 +22,7 @@ from pool.wire.reading import Expectation, Reading
 
 ENDPOINT = parse_endpoint("h")
 EXPECT = Expectation(tools={"shell": {"type": "object", "properties": {"command": {"type": "string"}}}}, window=4096)
-DEEP: Any = 0
-for _ in range(900):
-    DEEP = [DEEP]
+DEEP = json.loads("[" * 900 + "]" * 900)
 
 SCALARS = (
     st.none()

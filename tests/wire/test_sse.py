@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pool.wire.sse import SseDecoder
+from pool.wire.sse import MAX_EVENT_BYTES, TOO_LARGE, SseDecoder
 
 
 def payloads(pieces: list[bytes]) -> list[bytes]:
@@ -54,3 +55,44 @@ def test_payloads_do_not_depend_on_the_cuts(stream: bytes, cuts: list[int]) -> N
     edges = sorted({c % (len(stream) + 1) for c in cuts} | {0, len(stream)})
     pieces = [stream[a:b] for a, b in pairwise(edges)]
     assert payloads(pieces) == payloads([stream])
+
+
+PIECE = b"x" * 65_536
+"""What one read from a socket hands over at most."""
+
+
+@pytest.mark.parametrize("start", [b"data: ", b"{", b'{"a":1}\n{', b"{\n"])
+def test_a_part_without_end_ends_the_body(start: bytes) -> None:
+    """64 MiB of one event or JSON body are refused early, and in far less time than the limit of a test."""
+    decoder = SseDecoder()
+    out = decoder.feed(start)
+    for _ in range(1024):
+        out += decoder.feed(PIECE)
+    assert out[-1] == TOO_LARGE
+    assert out.count(TOO_LARGE) == 1
+    assert decoder.feed(b"\n\ndata: a\n\n") + decoder.close() == []
+
+
+def test_a_large_event_at_once_is_refused_too() -> None:
+    assert payloads([b"data: a\n\ndata: " + b"x" * (MAX_EVENT_BYTES + 1) + b"\n\ndata: b\n\n"]) == [b"a", TOO_LARGE]
+
+
+def test_an_event_in_many_pieces_is_put_together() -> None:
+    assert payloads([b"data: ", *[PIECE] * 128, b"\n\n"]) == [PIECE * 128]
+    assert payloads([b"{", *[b"x"] * 100_000]) == [b"{" + b"x" * 100_000]
+
+
+@pytest.mark.parametrize("line", [b": waiting\n", b":" + PIECE, b"event: x\n", b"\n"])
+def test_comments_without_end_are_not_kept(line: bytes) -> None:
+    decoder = SseDecoder()
+    out: list[bytes] = []
+    tracemalloc.start()
+    try:
+        for _ in range(1024):
+            out += decoder.feed(line)
+            out += decoder.feed(line * 8)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 4 * 1024 * 1024
+    assert out + decoder.feed(b"\n\ndata: a\n\n") == [b"a"]

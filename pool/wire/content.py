@@ -15,8 +15,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from pool.wire.markup import OPENERS, looks_like_call_start
+from pool.wire.holding import MAX_LOOSE_MARKUPS, Held, HeldMarkup
 from pool.wire.reading import DEFAULT_THINK_TAGS, ContentText, ContentWasReasoning, ReadingEvent, ReasoningText
+from pool.wire.tags import OPENERS
 
 CODE_SPAN_LOOKAHEAD_CHARS = 500
 """How far a tag inside an open code span is held back while the closing backticks may still come."""
@@ -31,23 +32,8 @@ _FENCE_MAYBE = re.compile(r" {0,3}(`*|~*)\Z")
 _BACKTICKS = re.compile(r"`+")
 _BLANK_LINE = re.compile(r"[ \t]*\n")
 _PARAGRAPH_END = re.compile(r"\n[ \t]*\n")
-_CLOSERS = ("</tool_call>", "</function>", "[END_TOOL_REQUEST]")
-_CLOSER = re.compile("|".join(re.escape(c) for c in _CLOSERS))
-_MAY_FOLLOW = (*OPENERS, *_CLOSERS, "</user>")
 _BEFORE_MENTION = frozenset(" \t\"'(")
 _AFTER_MENTION = frozenset(" \t\"'),.;:!?")
-
-
-def markup_is_over(held: str) -> bool:
-    """Whether text from a call opener on has ended a call and gone on with prose. True is final: more text keeps it."""
-    for closer in _CLOSER.finditer(held):
-        end = closer.start()
-        if held.rfind("<arg_value>", 0, end) > held.rfind("</arg_value>", 0, end):
-            continue
-        tail = held[closer.end() :].lstrip()
-        if tail and not any(t.startswith(tail) or tail.startswith(t) for t in _MAY_FOLLOW):
-            return True
-    return False
 
 
 @dataclass(slots=True)
@@ -77,20 +63,23 @@ class ContentSplitter:
     _split: bool = False
     _blank: bool = True
     _first: bool = True
-    _in_call: bool = False
-    _call_sure: bool = False
+    _call: HeldMarkup | None = None
+    _loose: int = 0
+    _unclosed: int = 0
     _last: str = ""
     _given: int = 0
     _fenced_close: tuple[int, int] | None = None
     _events: list[ReadingEvent] = field(default_factory=list[ReadingEvent])
     _tag: re.Pattern[str] = field(init=False)
     _candidates: tuple[str, ...] = field(init=False)
+    _longest: int = field(init=False)
 
     def __post_init__(self) -> None:
         names = "|".join(re.escape(t) for t in self.tags)
         self._tag = re.compile(f"<(/?)(?:{names})>")
         thinks = tuple(f"<{slash}{t}>" for t in self.tags for slash in ("", "/"))
         self._candidates = (*thinks, *OPENERS)
+        self._longest = max(len(c) for c in self._candidates)
 
     def feed(self, text: str, *, apart: bool) -> list[ReadingEvent]:
         """Take more content; apart says whether reasoning came in a field of its own before this text."""
@@ -112,12 +101,13 @@ class ContentSplitter:
         while self._pos < len(self._buf) and self._step():
             pass
         self._buf = self._buf[self._pos :]
+        self._unclosed = max(0, self._unclosed - self._pos)
         return self._events
 
     def _step(self) -> bool:
         """Handle what stands at the position and move it; False if more text is needed to tell."""
-        if self._in_call:
-            return self._call()
+        if self._call is not None:
+            return self._held_call(self._call)
         if self._first and not self._torn_close():
             return False
         if self._line_start and not self._at_line_start():
@@ -205,11 +195,15 @@ class ContentSplitter:
 
     def _in_code_span(self) -> bool | None:
         """Whether the position is inside a closed code span; None if that is still open."""
-        closing = re.compile(f"(?<!`){self._inline}(?!`)").search(self._buf, self._pos)
-        paragraph = _PARAGRAPH_END.search(self._buf, self._pos)
+        limit = self._pos + CODE_SPAN_LOOKAHEAD_CHARS
+        # One character more is looked at: it tells whether a run of backticks is at its end.
+        closing = re.compile(f"(?<!`){self._inline}(?!`)").search(self._buf, self._pos, limit + 1)
+        if closing and closing.end() > limit:
+            closing = None
+        paragraph = _PARAGRAPH_END.search(self._buf, self._pos, limit)
         if closing and not (paragraph and paragraph.start() < closing.start()):
             return None if closing.end() == len(self._buf) and not self._final else True
-        if paragraph or self._final or len(self._buf) - self._pos > CODE_SPAN_LOOKAHEAD_CHARS:
+        if paragraph or self._final or len(self._buf) > limit:
             self._inline = ""
             return False
         return None
@@ -219,10 +213,10 @@ class ContentSplitter:
     def _maybe_tag(self) -> bool:
         buf, at = self._buf, self._pos
         tag = self._tag.match(buf, at)
-        opener = not tag and not self._in_thought and next((o for o in OPENERS if buf.startswith(o, at)), None)
+        opener = not tag and not self._in_thought and self._loose < MAX_LOOSE_MARKUPS and buf.startswith(OPENERS, at)
         if not tag and not opener:
-            rest = buf[at:]
-            if any(c.startswith(rest) for c in self._candidates):
+            rest = buf[at : at + self._longest]
+            if at + len(rest) == len(buf) and any(c.startswith(rest) for c in self._candidates):
                 if not self._final:
                     return False
                 if not self._natural and len(rest) > 1:
@@ -239,7 +233,7 @@ class ContentSplitter:
             if inside:
                 return self._emit(tag.end() if tag else at + 1)
         if opener:
-            self._in_call, self._call_sure = True, False
+            self._call = HeldMarkup()
             return True
         assert tag is not None
         return self._close_tag(tag) if tag.group(1) else self._open_tag(tag)
@@ -291,8 +285,11 @@ class ContentSplitter:
             self._fence, self._inline, self._line_start = "", "", False
             self.repairs.append("think-in-content")
             return True
-        close = next((m for m in self._tag.finditer(self._buf, tag.end()) if m.group(1)), None)
+        begin = max(tag.end(), self._unclosed)
+        close = next((m for m in self._tag.finditer(self._buf, begin) if m.group(1)), None)
         if close is None:
+            # What has been searched is not searched again, but for a tag that is not whole yet.
+            self._unclosed = max(begin, len(self._buf) - self._longest)
             return self._emit(tag.end()) if self._final else False
         text = self._buf[tag.end() : close.start()]
         self.reasoning.append(text)
@@ -301,20 +298,17 @@ class ContentSplitter:
         self._pos = close.end()
         return True
 
-    def _call(self) -> bool:
+    def _held_call(self, call: HeldMarkup) -> bool:
         """Hold text from a call opener on, until it turns out to be prose or the reply ends."""
-        text = self._buf[self._pos :]
-        if not self._call_sure:
-            looks = looks_like_call_start(text)
-            self._call_sure = looks is True
-            if looks is False:
-                self._in_call = False
-                return self._emit(self._pos + 1)
-        if markup_is_over(text):
-            self._in_call, self.loose_call = False, True
+        state = call.look(self._buf, self._pos)
+        if state is not Held.OPEN:
+            self._call = None
+            if state is Held.OVER:
+                self.loose_call = True
+                self._loose += 1
             return self._emit(self._pos + 1)
         if self._final:
-            self.held = text
+            self.held = self._buf[self._pos :]
             self._pos = len(self._buf)
         return False
 

@@ -26,6 +26,7 @@ EXCERPT_CHARS = 24
 """Characters shown on each side of the place of an error."""
 
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
+_BLANKS = re.compile(r"\s*")
 _PYTHON_CONTROL_MESSAGE = "Invalid control character"
 _PYTHON_OPEN_STRING_MESSAGE = "Unterminated string"
 _PYTHON_COMMA_MESSAGE = "Expecting ',' delimiter"
@@ -171,7 +172,7 @@ def _read_one(text: str, mends: list[Mend]) -> Any:
             mends.extend((*found, Mend.EXTRA_BRACE))
             return cast("dict[str, Any]", value)
         if rest.startswith("{"):
-            _require_same(cast("dict[str, Any]", value), rest, body, end)
+            _require_same(cast("dict[str, Any]", value), body, end)
             mends.extend((*found, Mend.SENT_TWICE))
             return cast("dict[str, Any]", value)
         # llama.cpp b11549 closes the object when it believes the call is over and then goes on writing.
@@ -180,16 +181,23 @@ def _read_one(text: str, mends: list[Mend]) -> Any:
     raise _more_than_one(text.strip(), first_end)
 
 
-def _require_same(value: dict[str, Any], rest: str, body: str, end: int) -> None:
+def _require_same(value: dict[str, Any], body: str, end: int) -> None:
+    """Raise `BadJson` unless all that follows end in body repeats value."""
     expected = canonical(value)
-    while rest:
+    at = _after_blanks(body, end)
+    while at < len(body):
         try:
-            other, other_end, _ = read_prefix(rest)
+            other, at, _ = read_prefix(body, at)
         except BadJson as error:
             raise _more_than_one(body, end) from error
         if canonical(other) != expected:
             raise _more_than_one(body, end)
-        rest = rest[other_end:].strip()
+        at = _after_blanks(body, at)
+
+
+def _after_blanks(text: str, at: int) -> int:
+    blanks = _BLANKS.match(text, at)
+    return blanks.end() if blanks else at
 
 
 def _more_than_one(body: str, end: int) -> BadJson:

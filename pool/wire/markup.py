@@ -17,7 +17,7 @@ from pool.wire.aliases import argument_key
 from pool.wire.codespans import code_spans, covering, fenced_spans
 from pool.wire.coerce import allowed_types, clean_name, coerce, literal
 from pool.wire.jsontext import as_mapping, canonical
-from pool.wire.reading import RawCall
+from pool.wire.reading import MAX_CALLS, TOO_MANY_CALLS, RawCall
 from pool.wire.tags import CALL, CALL_END, OPENERS, USER, BadMarkup, MarkedCall, may_be_call, read_call
 
 __all__ = ["OPENERS", "MarkupFinding", "find_calls", "looks_like_call_start"]
@@ -25,8 +25,12 @@ __all__ = ["OPENERS", "MarkupFinding", "find_calls", "looks_like_call_start"]
 LOOKAHEAD_CHARS = 1024
 """Enough of a text to tell whether markup begins: opening tags, a name, blanks and the next tag."""
 
+MAX_ATTEMPTS = 64
+"""How many openers that may stand for anything are tried; each costs time in the length of the text."""
+
 _OPENER = re.compile("|".join(re.escape(opener) for opener in OPENERS))
 _EMPTY_IN_PROSE = re.compile(rf"{CALL}\s*{CALL_END}\s*\S")
+_BLANKS = re.compile(r"\s*")
 _FIXED = frozenset({"$ref", "enum", "const"})
 _NOT_LAST = "The call stands in the middle of the text; a call must be the last thing in a reply."
 
@@ -47,12 +51,13 @@ class MarkupFinding:
     spans: tuple[tuple[int, int], ...] = ()
 
 
-def looks_like_call_start(text: str) -> bool | None:
-    """Whether text that begins with one of `OPENERS` is call markup: True, False, or None if more text must tell.
+def looks_like_call_start(text: str, start: int = 0) -> bool | None:
+    """Whether text with one of `OPENERS` at start is call markup there: True, False, or None if more text must tell.
 
     Both answers are final. Cost does not depend on the length of the text.
     """
-    return _verdict(text, 0)
+    verdict = may_be_call(text[start : start + LOOKAHEAD_CHARS])
+    return False if verdict is None and len(text) - start > LOOKAHEAD_CHARS else verdict
 
 
 def find_calls(text: str, tools: Mapping[str, Mapping[str, Any]], *, at_natural_end: bool) -> MarkupFinding:
@@ -64,28 +69,27 @@ def find_calls(text: str, tools: Mapping[str, Mapping[str, Any]], *, at_natural_
     openers = [match.start() for match in _OPENER.finditer(text)]
     if not openers:
         return MarkupFinding(before=text)
-    fences, spans = fenced_spans(text), code_spans(text)
+    fences, spans, end = fenced_spans(text), code_spans(text), len(text.rstrip())
+    attempts = 0
     for start in openers:
         if covering(fences, start) or not _begins_markup(text, start):
             continue
         code = covering(spans, start)
         # A stray backtick before the call that pairs up with one in an argument makes no code of the call.
-        if code and (text[start - 1] == "`" or code[1] >= len(text.rstrip())):
+        if code and (text[start - 1] == "`" or code[1] >= end):
             continue
         finding = _judged(text, start, tools, at_natural_end)
         # `<user>` may stand for anything, and so may what is in code: they count only if a call comes of them.
         if finding.calls or not (code or text.startswith(USER, start)):
             return finding
+        attempts += 1
+        if attempts == MAX_ATTEMPTS:
+            break
     return MarkupFinding(before=text)
 
 
-def _verdict(text: str, start: int) -> bool | None:
-    verdict = may_be_call(text[start : start + LOOKAHEAD_CHARS])
-    return False if verdict is None and len(text) - start > LOOKAHEAD_CHARS else verdict
-
-
 def _begins_markup(text: str, start: int) -> bool:
-    verdict = _verdict(text, start)
+    verdict = looks_like_call_start(text, start)
     if verdict is None:
         # The text ends right after an opener: a call that was begun.
         return True
@@ -115,10 +119,12 @@ def _run_of_calls(text: str, start: int) -> list[MarkedCall]:
     """The call at start and those that follow it with nothing but blanks between. Raises `BadMarkup`."""
     calls = [read_call(text, start)]
     while True:
-        rest = text[calls[-1].end :]
-        at = len(text) - len(rest.lstrip())
+        blanks = _BLANKS.match(text, calls[-1].end)
+        at = blanks.end() if blanks else calls[-1].end
         if not _OPENER.match(text, at) or not _begins_markup(text, at):
             return calls
+        if len(calls) == MAX_CALLS:
+            raise BadMarkup(TOO_MANY_CALLS)
         calls.append(read_call(text, at))
 
 

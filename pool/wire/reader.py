@@ -18,10 +18,9 @@ from pool.events import Usage
 from pool.messages import valid_text
 from pool.wire.calls import CallAssembler
 from pool.wire.chunks import Json, delta_of, fault_of, flat_text, usage_of
-from pool.wire.content import ContentSplitter, markup_is_over
+from pool.wire.content import ContentSplitter
 from pool.wire.finish import settle
 from pool.wire.jsontext import Mend
-from pool.wire.markup import OPENERS, looks_like_call_start
 from pool.wire.reading import (
     CallText,
     ContentText,
@@ -32,6 +31,7 @@ from pool.wire.reading import (
     ServerFault,
     UsageSoFar,
 )
+from pool.wire.reasoning import ReasoningFilter
 from pool.wire.sse import DONE
 
 REASONING_FIELDS = ("reasoning", "reasoning_content", "thinking")
@@ -39,54 +39,6 @@ REASONING_FIELDS = ("reasoning", "reasoning_content", "thinking")
 
 _HIGH_SURROGATE = re.compile("[\ud800-\udbff]\\Z")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_OPENER_START = re.compile(r"[<\[]")
-
-
-class ReasoningFilter:
-    """Passes reasoning on, holding back call markup, which is a call only if it stands at the very end."""
-
-    def __init__(self) -> None:
-        self.parts: list[str] = []
-        self._buf = ""
-        self._sure = False
-
-    def feed(self, text: str, *, final: bool = False) -> list[ReadingEvent]:
-        """The reasoning that can be shown now; `parts` takes all of it."""
-        if text:
-            self.parts.append(text)
-        if not self._buf and not final and _OPENER_START.search(text) is None:
-            return [ReasoningText(text)] if text else []
-        self._buf += text
-        out: list[str] = []
-        while self._buf:
-            found = _OPENER_START.search(self._buf)
-            if found is None or final:
-                out.append(self._buf)
-                self._buf = ""
-                break
-            out.append(self._buf[: found.start()])
-            self._buf = self._buf[found.start() :]
-            if self._may_be_call():
-                break
-            out.append(self._buf[:1])
-            self._buf, self._sure = self._buf[1:], False
-        shown = "".join(out)
-        return [ReasoningText(shown)] if shown else []
-
-    def _may_be_call(self) -> bool:
-        text = self._buf
-        if not any(text.startswith(o) for o in OPENERS):
-            return any(o.startswith(text) for o in OPENERS)
-        if not self._sure:
-            looks = looks_like_call_start(text)
-            self._sure = looks is True
-            if looks is False:
-                return False
-        return not markup_is_over(text)
-
-    def drop_held(self) -> None:
-        """Forget held markup (it became a call): it is never shown."""
-        self._buf = ""
 
 
 class Reader:
@@ -293,4 +245,4 @@ def _merged(events: list[ReadingEvent]) -> list[ReadingEvent]:
     return out
 
 
-__all__ = ["REASONING_FIELDS", "Reader", "ReasoningFilter"]
+__all__ = ["REASONING_FIELDS", "Reader"]

@@ -12,6 +12,13 @@ from pool.events import Usage
 DEFAULT_THINK_TAGS = ("think", "thinking", "mm:think")
 """Tag names that wrap reasoning; a profile may add to them."""
 
+MAX_CALLS = 64
+"""Most calls of one reply that are read; more is a model in a loop or a server that floods."""
+
+TOO_MANY_CALLS = f"The reply holds more than {MAX_CALLS} tool calls. Make fewer in one reply."
+REPLY_TOO_LONG = "reply-too-long"
+"""The repair of a reply that Pool stopped reading because it went far beyond its limit."""
+
 
 class Ending(StrEnum):
     """How a reply ended, as Pool reads it (the server's `finish_reason` alone does not say).

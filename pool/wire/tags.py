@@ -17,7 +17,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from pool.wire.jsontext import BadJson, as_mapping, named_call, read_prefix
+from pool.wire.jsontext import EXCERPT_CHARS, BadJson, as_mapping, named_call, read_prefix
 
 CALL, CALL_END = "<tool_call>", "</tool_call>"
 USER, USER_END = "<user>", "</user>"
@@ -32,6 +32,9 @@ OPENERS: tuple[str, ...] = (CALL, FUNCTION, REQUEST, USER)
 
 MAX_NAME_CHARS = 128
 """Longest tool name in markup; OpenAI allows 64, servers of MCP tools use more."""
+
+MAX_OPENERS = 8
+"""Most opening tags in a row with which a call may begin; two or three have been seen."""
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:/-]*")
 _BLANKS = re.compile(r"\s*")
@@ -64,13 +67,15 @@ def may_be_call(text: str) -> bool | None:
 
     True is final: more text never makes it False. It says that this is call markup, not that the call is whole.
     """
-    at, tag = 0, ""
+    at, tag, count = 0, "", 0
     while True:
         rest = text[at:].lstrip()
         found = next((opener for opener in OPENERS if rest.startswith(opener)), None)
         if found is None or (tag and found == REQUEST):
             break
-        at, tag = len(text) - len(rest) + len(found), found
+        at, tag, count = len(text) - len(rest) + len(found), found, count + 1
+        if count > MAX_OPENERS:
+            return False
         if tag in (FUNCTION, REQUEST):
             break
     rest = text[at:]
@@ -253,9 +258,9 @@ class _Reader:
             if not any(self._take(closer) for closer in closers):
                 break
             closed = True
-        rest = self._text[self._at :]
-        if not closed and rest and not rest.startswith(CALL):
-            raise BadMarkup(f"The call is not complete: {closers[0]} was expected where {rest[:24]!r} stands.")
+        if not closed and self._at < len(self._text) and not self._peek(CALL):
+            found = self._text[self._at : self._at + EXCERPT_CHARS]
+            raise BadMarkup(f"The call is not complete: {closers[0]} was expected where {found!r} stands.")
         return MarkedCall(self._start, end, name, arguments, plain, closed)
 
     def _until(self, tag: str) -> str:

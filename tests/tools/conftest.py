@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -49,7 +50,9 @@ class Desk:
 def make_desk(folder: Path, sandbox: Sandbox) -> Iterator[Desk]:
     descriptors = set(os.listdir("/proc/self/fd"))
     workspace = Workspace(folder)
-    yield Desk(folder, workspace, Toolbox(workspace, sandbox), sandbox)
+    toolbox = Toolbox(workspace, sandbox)
+    yield Desk(folder, workspace, toolbox, sandbox)
+    asyncio.run(toolbox.close())
     workspace.close()
     sandbox.close()
     assert set(os.listdir("/proc/self/fd")) - descriptors == set()

@@ -8,9 +8,12 @@ from typing import Any, cast
 from pool.messages import valid_text
 from pool.wire.argscan import ArgumentScan
 from pool.wire.jsontext import BadJson, Mend, as_mapping, canonical, read_object
-from pool.wire.reading import BrokenCall, CallText, RawCall
+from pool.wire.reading import MAX_CALLS, MOST_REPLY_CHARS, TOO_MANY_CALLS, BrokenCall, CallText, RawCall
 
 NAMELESS = "The call came without a tool name. Name the tool and repeat the whole call."
+MAX_ITEMS = 1024
+"""Most items of one delta that are looked at."""
+
 MAX_INDEX_DIGITS = 9
 """Longest index in text that is read as a number."""
 
@@ -20,12 +23,16 @@ UNREADABLE = "The arguments are nested too deeply to be read."
 class CallAssembler:
     """Takes the decoded `tool_calls` value of each delta, in order, and gives the calls at the end.
 
-    Cost is linear in the length of the arguments: pieces are kept as they come and parsed once, by `finish`.
+    Cost is linear in the length of the arguments: pieces are kept as they come and parsed once, by `finish`. No more
+    than `MAX_CALLS` calls and room characters of them are kept.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, room: int = MOST_REPLY_CHARS) -> None:
+        self.room = room
+        """Characters that may still come; below 0 once something was left out."""
+        self._flooded = False
         self._calls: list[_OpenCall] = []
-        self._by_index: dict[int, int] = {}
+        self._by_index: dict[int | None, int] = {}
         self._by_id: dict[str, int] = {}
 
     @property
@@ -51,7 +58,7 @@ class CallAssembler:
             if position is None:
                 continue
             call = self._calls[position]
-            if call.take(piece):
+            if call.take(piece, self._fitted(piece.arguments or "")):
                 events.append(CallText(position, call.name, call.chars, call.scan.path))
         return events
 
@@ -68,8 +75,14 @@ class CallAssembler:
         if position is None or not arguments or type(arguments) is not str:
             return None
         call = self._calls[position]
-        call.add(arguments)
+        call.add(self._fitted(arguments))
         return CallText(position, call.name, call.chars, call.scan.path)
+
+    def _fitted(self, text: str) -> str:
+        """As much of text as there is room for."""
+        room = max(0, self.room)
+        self.room -= len(text)
+        return text if self.room >= 0 else text[:room]
 
     def finish(self) -> tuple[tuple[RawCall, ...], tuple[BrokenCall, ...], tuple[str, ...]]:
         """Whole calls in order of first appearance, broken ones, and the names of what was mended."""
@@ -84,6 +97,8 @@ class CallAssembler:
                 continue
             whole.append(done)
             mends.extend(mend.value for mend in mended)
+        if self._flooded:
+            broken.append(BrokenCall("", "", "", TOO_MANY_CALLS))
         return tuple(whole), tuple(broken), tuple(dict.fromkeys(mends))
 
     def _place(self, piece: _Piece) -> int | None:
@@ -92,11 +107,17 @@ class CallAssembler:
         if known is not None and not self._begins_another(self._calls[known], piece):
             self._calls[known].adopt(piece)
             position = known
-        elif piece.id or piece.name or piece.arguments is not None:
-            position = len(self._calls)
-            self._calls.append(_OpenCall(piece.id, piece.name))
-        else:
+        elif not (piece.id or piece.name or piece.arguments is not None):
             return None
+        elif len(self._calls) >= MAX_CALLS:
+            # Later pieces of this call must not end up in the one that had its index.
+            self._flooded = True
+            self._by_index.pop(piece.index, None)
+            return None
+        else:
+            position = len(self._calls)
+            self.room -= len(piece.id) + len(piece.name)
+            self._calls.append(_OpenCall(piece.id, piece.name))
         if piece.index is not None:
             self._by_index[piece.index] = position
         if self._calls[position].id:
@@ -108,7 +129,7 @@ class CallAssembler:
             return self._by_index.get(piece.index)
         if piece.id in self._by_id:
             return self._by_id[piece.id]
-        return len(self._calls) - 1 if self._calls else None
+        return len(self._calls) - 1 if self._calls and not self._flooded else None
 
     @staticmethod
     def _begins_another(call: _OpenCall, piece: _Piece) -> bool:
@@ -170,12 +191,12 @@ class _OpenCall:
         self.id = self.id or piece.id
         self.name = self.name or piece.name
 
-    def take(self, piece: _Piece) -> bool:
-        """Add the piece's arguments; whether there is something to show."""
+    def take(self, piece: _Piece, arguments: str) -> bool:
+        """Add the piece, and what of its arguments is kept; whether there is something to show."""
         self._unreadable = self._unreadable or piece.unreadable
         self._as_object = self._as_object or piece.as_object
-        if piece.arguments:
-            self.add(piece.arguments)
+        if arguments:
+            self.add(arguments)
         elif self._shown or not self.name:
             return False
         self._shown = True
@@ -201,7 +222,7 @@ class _OpenCall:
 
 def _items(value: Any) -> list[Any]:
     if isinstance(value, list):
-        return cast("list[Any]", value)
+        return cast("list[Any]", value)[:MAX_ITEMS]
     return [value]
 
 

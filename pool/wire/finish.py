@@ -14,7 +14,7 @@ from typing import Any
 from pool.wire.codespans import code_spans
 from pool.wire.jsontext import BadJson, as_mapping, canonical, read_prefix
 from pool.wire.markup import find_calls
-from pool.wire.reading import BrokenCall, Ending, Expectation, RawCall, Reading
+from pool.wire.reading import REPLY_TOO_LONG, BrokenCall, Ending, Expectation, RawCall, Reading
 
 NATURAL_FINISHES = frozenset({"stop", "tool_calls", "function_call", "eos"})
 LOADED_FINISHES = frozenset({"load", "unload"})
@@ -66,6 +66,8 @@ def ending_of(reading: Reading, expect: Expectation) -> Ending:
             return Ending.SERVER_ERROR
         case Reading(stop="repetition_detected") | Reading(finish="repetition"):
             return Ending.REPETITION
+        case Reading(repairs=repairs) if REPLY_TOO_LONG in repairs:
+            return Ending.LENGTH
         case Reading(finish=finish) if not finish or finish in LOADED_FINISHES:
             return Ending.DROPPED
         case Reading(finish="length"):

@@ -10,7 +10,7 @@ from enum import Enum
 
 from pool.wire.markup import OPENERS, looks_like_call_start
 
-MAX_LOOSE_MARKUPS = 32
+MAX_LOOSE_MARKUPS = 16
 """How often in one channel of a reply held markup may turn out to be prose; from then on openers are only text."""
 
 _CLOSERS = ("</tool_call>", "</function>", "[END_TOOL_REQUEST]")

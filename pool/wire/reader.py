@@ -22,6 +22,7 @@ from pool.wire.content import ContentSplitter
 from pool.wire.finish import settle
 from pool.wire.jsontext import Mend
 from pool.wire.reading import (
+    REPLY_TOO_LONG,
     CallText,
     ContentText,
     Expectation,
@@ -37,6 +38,12 @@ from pool.wire.sse import DONE
 REASONING_FIELDS = ("reasoning", "reasoning_content", "thinking")
 """Wire names of the reasoning channel, in the order in which they count if several are sent."""
 
+MAX_DOCUMENTS = 65_536
+"""Most JSON documents in one event that are read; a body that is an array of chunks has one for each token."""
+
+UNDECODABLE = "undecodable-event"
+"""The repair of a reply in which an event was no JSON."""
+
 _HIGH_SURROGATE = re.compile("[\ud800-\udbff]\\Z")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -48,7 +55,8 @@ class Reader:
         self._expect = expect
         self._content = ContentSplitter(expect.think_tags)
         self._reasoning = ReasoningFilter()
-        self._calls = CallAssembler()
+        self._room = expect.most_chars
+        self._calls = CallAssembler(expect.most_chars)
         self._field = ""
         self._finish = ""
         self._stop = ""
@@ -60,11 +68,23 @@ class Reader:
         """The server's id of the reply, "" until it came."""
         self._objects_due = False
         self._done = False
+        self._spoken = False
 
     @property
     def done(self) -> bool:
-        """Whether `[DONE]` has come: nothing of the reply can follow."""
-        return self._done
+        """Whether nothing more of the reply is read: `[DONE]` or an error has come, or it is too long."""
+        return self._done or self._fault is not None
+
+    @property
+    def spoken(self) -> bool:
+        """Whether anything has come that servers of this API send, an empty chunk too."""
+        return self._spoken
+
+    def cut(self) -> None:
+        """Read no more: the reply is far longer than it was to be, and ends as if its limit had been kept."""
+        self._done = True
+        if REPLY_TOO_LONG not in self._repairs:
+            self._repairs.append(REPLY_TOO_LONG)
 
     @property
     def started(self) -> bool:
@@ -76,10 +96,14 @@ class Reader:
         events: list[ReadingEvent] = []
         for payload in payloads:
             if payload == DONE:
-                self._done = True
+                self._done = self._spoken = True
                 continue
             for chunk in self._decode(payload):
+                self._spoken = True
                 self._chunk(chunk, events)
+            if self._room < 0 or self._calls.room < 0:
+                self.cut()
+                break
         return _merged(events)
 
     def close(self) -> tuple[list[ReadingEvent], Reading]:
@@ -88,7 +112,8 @@ class Reader:
         halves, self._pending = self._pending, {}
         for field, text in halves.items():
             self._text(field, valid_text(text), events)
-        natural = self._finish in ("stop", "tool_calls", "eos", "") and not self._fault
+        too_long = REPLY_TOO_LONG in self._repairs
+        natural = self._finish in ("stop", "tool_calls", "eos", "") and not self._fault and not too_long
         events += self._content.close(apart=bool(self._field), natural=natural)
         calls, broken, mends = self._calls.finish()
         if self._objects_due:
@@ -127,7 +152,7 @@ class Reader:
         if isinstance(value, dict):
             return [cast(Json, value)]
         if isinstance(value, list):
-            return [cast(Json, v) for v in cast(list[Any], value) if isinstance(v, dict)]
+            return [cast(Json, v) for v in cast(list[Any], value)[:MAX_DOCUMENTS] if isinstance(v, dict)]
         return []
 
     def _decode_loosely(self, payload: bytes) -> Any:
@@ -136,19 +161,23 @@ class Reader:
         try:
             return json.loads(text, strict=False)
         except RecursionError:
-            self._repairs.append("undecodable-event")
+            self._undecodable()
             return None
         except ValueError:
             pass
         out: list[Any] = []
-        for line in text.split("\n"):
+        for line in text.split("\n", MAX_DOCUMENTS)[:MAX_DOCUMENTS]:
             if line.strip() in ("", "[DONE]"):
                 continue
             try:
                 out.append(json.loads(line, strict=False))
             except (ValueError, RecursionError):
-                self._repairs.append("undecodable-event")
+                self._undecodable()
         return out
+
+    def _undecodable(self) -> None:
+        if UNDECODABLE not in self._repairs:
+            self._repairs.append(UNDECODABLE)
 
     def _chunk(self, chunk: Json, events: list[ReadingEvent]) -> None:
         if not self.id:
@@ -196,6 +225,9 @@ class Reader:
     def _text(self, field: str, text: str, events: list[ReadingEvent]) -> None:
         if self._pending or _SURROGATE.search(text):
             text = self._whole_characters(field, text)
+        room, self._room = self._room, self._room - len(text)
+        if self._room < 0:
+            text = text[: max(0, room)]
         if not text:
             return
         if field == "content":

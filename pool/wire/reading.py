@@ -16,6 +16,13 @@ MAX_CALLS = 64
 """Most calls of one reply that are read; more is a model in a loop or a server that floods."""
 
 TOO_MANY_CALLS = f"The reply holds more than {MAX_CALLS} tool calls. Make fewer in one reply."
+FAR_BEYOND_CHARS_PER_TOKEN = 32
+"""Four times what a reply could hold if each of its tokens were as long as long tokens are."""
+
+LEAST_REPLY_CHARS = 1024 * 1024
+MOST_REPLY_CHARS = 16 * 1024 * 1024
+"""Bounds of the length, in characters, at which a reply is no longer read."""
+
 REPLY_TOO_LONG = "reply-too-long"
 """The repair of a reply that Pool stopped reading because it went far beyond its limit."""
 
@@ -149,3 +156,10 @@ class Expectation:
     max_tokens: int = 0
     window: int = 0
     think_tags: tuple[str, ...] = DEFAULT_THINK_TAGS
+
+    @property
+    def most_chars(self) -> int:
+        """Characters of text, and likewise of calls, after which the server must have overlooked `max_tokens`."""
+        if self.max_tokens <= 0:
+            return MOST_REPLY_CHARS
+        return min(MOST_REPLY_CHARS, max(LEAST_REPLY_CHARS, self.max_tokens * FAR_BEYOND_CHARS_PER_TOKEN))

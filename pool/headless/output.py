@@ -94,7 +94,9 @@ class Progress:
     def __init__(self, err: TextIO, level: int) -> None:
         self._err = err
         self._level = level
+        self._restarts = err.isatty()
         self._open = ""
+        self._held = ""
         self._titles: dict[str, str] = {}
         self._live: dict[str, int] = {}
 
@@ -159,7 +161,26 @@ class Progress:
         if shown < LIVE_LINES:
             kept = text.split("\n")[: LIVE_LINES - shown]
             more = "" if self._live[call] < LIVE_LINES else "\n... more output"
-            self._text("output", "\n".join(kept) + more)
+            self._live_text("\n".join(kept) + more)
+
+    def _live_text(self, text: str) -> None:
+        """Print live output, in which a carriage return begins its line anew.
+
+        A terminal's line is written over. What else there is cannot take back a line, so it gets only whole ones.
+        """
+        first, feed, rest = (self._held + text).partition("\n")
+        _, again, first = first.rpartition("\r")
+        if again and self._restarts and self._open == "output":
+            self._err.write("\r\x1b[K")
+            self._open = ""
+        self._held = held = ""
+        text = first + feed + "\n".join(line.rpartition("\r")[2] for line in rest.split("\n"))
+        if not self._restarts:
+            text, feed, held = text.rpartition("\n")
+            text += feed
+        if text:
+            self._text("output", text)
+        self._held = held
 
     def _finished(self, body: CallFinished, call: str) -> None:
         lines = body.text.splitlines()
@@ -189,6 +210,9 @@ class Progress:
         self._err.flush()
 
     def _end_text(self) -> None:
+        if self._held:
+            held, self._held = self._held, ""
+            self._text("output", held)
         if self._open:
             self._err.write("\n")
             self._open = ""

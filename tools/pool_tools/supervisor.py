@@ -35,6 +35,8 @@ KILL_SECONDS = 3.0
 _PR_SET_CHILD_SUBREAPER = 36
 _POLL_SECONDS = 0.01
 _MESSAGE_BYTES = 4_096
+_MOST_LISTED = 5_000
+"""With more processes on the machine than this, nobody looks for names of what was left running."""
 _ADOPTS = sys.platform == "linux"
 
 
@@ -96,11 +98,17 @@ def main(argv: list[str]) -> int:
     return supervise(argv)
 
 
-def supervise(argv: list[str], env: Mapping[str, str] | None = None, prepare: Callable[[], None] | None = None) -> int:
+def supervise(
+    argv: list[str],
+    env: Mapping[str, str] | None = None,
+    prepare: Callable[[], None] | None = None,
+    alone: bool = False,
+) -> int:
     """Run argv as the module's text says; the exit status for this process. env: None for this process's own.
 
     prepare runs in the command's process before argv. Where it raises `OSError`, its text is the only output, and no
-    status is told.
+    status is told. alone: no signal of this process reaches any but those below it, so that all can be killed at once;
+    the caller has made sure of that.
     """
     adopt_orphans()
     wake = wake_on_signals()
@@ -116,11 +124,11 @@ def supervise(argv: list[str], env: Mapping[str, str] | None = None, prepare: Ca
             os.read(wake, 4096)
         status = _reap(command)
         if status is not None:
-            left = kill_all(command)
+            left = kill_all(command, alone)
             os.write(0, "\t".join([str(status), *left.values()]).encode() + b"\n")
             return 0
         if 0 in readable and not os.read(0, 4096):
-            kill_all(command)
+            kill_all(command, alone)
             return 0
 
 
@@ -205,15 +213,25 @@ def _has_children() -> bool:
     return True
 
 
-def kill_all(command: int) -> dict[int, str]:
+def kill_all(command: int, alone: bool = False) -> dict[int, str]:
     """Kill everything below, again and again; id -> name of what was found.
 
     A process may be forking faster than it is found, or change its parent just while it is looked for. So all are
     stopped first, since what is stopped starts nothing new, and the end is what the kernel says of children, not an
     empty list. command is the leader of a group that is killed as such where orphans are not adopted, 0 for none.
+    alone: see `supervise`.
     """
     deadline = time.monotonic() + KILL_SECONDS
     found: dict[int, str] = {}
+    if alone:
+        found = descendants(os.getpid()) if _has_children() and len(os.listdir("/proc")) < _MOST_LISTED else {}
+        while _has_children() and time.monotonic() < deadline:
+            # One pass of the kernel over all processes, in which nothing can be missed.
+            with contextlib.suppress(OSError):
+                os.kill(-1, signal.SIGKILL)
+            _reap(command)
+            time.sleep(_POLL_SECONDS / 10)
+        return found
     if not _ADOPTS:
         found = descendants(os.getpid())
         if command:
@@ -232,6 +250,8 @@ def kill_all(command: int) -> dict[int, str]:
         if not new:
             send(list(alive), signal.SIGKILL)
             time.sleep(_POLL_SECONDS)
+    else:
+        send(list(descendants(os.getpid())), signal.SIGKILL)
     return found
 
 

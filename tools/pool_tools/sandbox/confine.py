@@ -35,7 +35,9 @@ _RIGHTS_BY_ABI = (13, 14, 15, 15, 16, 16, 16)
 """How many rights on files each version of Landlock knows, from version 1 on."""
 
 _TCP_BIND_AND_CONNECT, _TCP_SINCE_ABI = 0b11, 4
-_SCOPE_ABSTRACT_SOCKETS_AND_SIGNALS, _SCOPES_SINCE_ABI = 0b11, 6
+_SCOPE_ABSTRACT_SOCKETS_AND_SIGNALS = 0b11
+SCOPES_SINCE_ABI = 6
+"""Version of Landlock from which on it keeps signals and abstract sockets apart."""
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _GIVE_VERSION = 1
@@ -91,11 +93,33 @@ def confine(plan: Plan) -> None:
         _filter(bytes.fromhex(plan["filter"]))
 
 
+def confine_signals() -> bool:
+    """Let this process signal only itself and what it will start; whether that was seen to hold.
+
+    What it starts and confines further cannot signal it in turn.
+    """
+    if landlock_abi() < SCOPES_SINCE_ABI:
+        return False
+    attributes = _Ruleset(0, 0, _SCOPE_ABSTRACT_SOCKETS_AND_SIGNALS)
+    _check(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
+    ruleset = _libc.syscall(
+        _CREATE_RULESET, ctypes.byref(attributes), ctypes.c_size_t(ctypes.sizeof(attributes)), ctypes.c_uint32(0)
+    )
+    _check(ruleset, "landlock_create_ruleset")
+    _check(_libc.syscall(_RESTRICT_SELF, ruleset, ctypes.c_uint32(0)), "landlock_restrict_self")
+    os.close(ruleset)
+    try:
+        os.kill(os.getppid(), 0)
+    except PermissionError:
+        return True
+    return False
+
+
 def _restrict(plan: Plan) -> None:
     abi = min(plan["abi"], landlock_abi())
     handled = (1 << _RIGHTS_BY_ABI[min(abi, len(_RIGHTS_BY_ABI)) - 1]) - 1
     tcp = 0 if plan["network"] or abi < _TCP_SINCE_ABI else _TCP_BIND_AND_CONNECT
-    scopes = _SCOPE_ABSTRACT_SOCKETS_AND_SIGNALS if abi >= _SCOPES_SINCE_ABI else 0
+    scopes = _SCOPE_ABSTRACT_SOCKETS_AND_SIGNALS if abi >= SCOPES_SINCE_ABI else 0
     attributes = _Ruleset(handled, tcp, scopes)
     size = ctypes.sizeof(ctypes.c_uint64) * (3 if scopes else 2 if abi >= _TCP_SINCE_ABI else 1)
     ruleset = _libc.syscall(_CREATE_RULESET, ctypes.byref(attributes), ctypes.c_size_t(size), ctypes.c_uint32(0))

@@ -49,6 +49,11 @@ def main() -> None:
             if request is None:
                 break
             supervisors |= _start(link, *request)
+    # The supervisors see the same end, and kill each its own better than it could be done from here.
+    deadline = time.monotonic() + supervisor.KILL_SECONDS
+    while supervisors and time.monotonic() < deadline:
+        _reap(supervisors)
+        time.sleep(_POLL_SECONDS)
     supervisor.kill_all(0)
 
 
@@ -100,7 +105,8 @@ def _supervise(request: dict[str, Any], control: int, output: int) -> None:
             os.chdir(request["cwd"])
             confine.confine(request["plan"])
 
-        status = supervisor.supervise(request["argv"], request["env"], confined)
+        alone = request["plan"]["abi"] >= confine.SCOPES_SINCE_ABI and confine.confine_signals()
+        status = supervisor.supervise(request["argv"], request["env"], confined, alone)
     finally:
         os._exit(status)
 

@@ -14,12 +14,14 @@ from dataclasses import dataclass, replace
 
 from pool.events import plain
 from pool.wire.dialects import for_address
+from pool.wire.endpoint import redact
+from pool.wire.error_body import shorten
 from pool.wire.errors import ProblemKind, ServerProblem, classify_fault
-from pool.wire.reader import Reader
+from pool.wire.reader import UNDECODABLE, Reader
 from pool.wire.reading import Ending, Expectation, Reading, ReadingEvent
 from pool.wire.request import OPENAI
 from pool.wire.retry import Attempts, RetryPolicy
-from pool.wire.sse import SseDecoder
+from pool.wire.sse import SseDecoder, is_foreign
 from pool.wire.trace import ReplyTrace, TraceWriter
 from pool.wire.transport import Transport
 
@@ -27,6 +29,17 @@ CHAT_PATH = OPENAI.path
 
 AFTER_DONE_SECONDS = 1.0
 """How long the end of a body is waited for once `[DONE]` has come; read to its end, a connection can be kept."""
+
+
+AFTER_DONE_BYTES = 1 << 20
+"""How much of it is read at most: a server that goes on talking is cut off."""
+
+MOST_BODY_BYTES = 1 << 30
+"""Bytes of a body after which no end is expected any more; the wire needs some hundred for each token."""
+
+HEAD_BYTES = 240
+EXCERPT_CHARS = 60
+"""How much of a body that is no reply is looked at and shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,25 +120,28 @@ class ChatClient:
 
     async def _read(self, body: bytes, reader: Reader, record: ReplyTrace | None) -> AsyncGenerator[ReadingEvent]:
         decoder = SseDecoder()
-        received = False
+        received, head = 0, b""
         async with self.transport.open(self._path, body) as response:
             self.contacted = True
             if record:
                 record.status(response.status, response.headers)
             pieces = response.aiter_raw()
             async for data in pieces:
-                received = True
+                received += len(data)
+                head += data[: HEAD_BYTES - len(head)]
                 if record:
                     record.chunk(data)
                 for event in reader.feed(decoder.feed(data)):
                     yield event
+                if received > MOST_BODY_BYTES:
+                    reader.cut()
                 if reader.done:
                     await _drain(pieces)
                     break
         for event in reader.feed(decoder.close()):
             yield event
         late, reading = reader.close()
-        self._refuse_broken(reading, received=received, started=reader.started)
+        self._refuse_broken(reading, head, started=reader.started, spoken=reader.spoken)
         if record:
             record.end(plain(reading))
         for event in late:
@@ -143,8 +159,13 @@ class ChatClient:
         self.reading = replace(reading, ending=Ending.STOPPED, calls=(), broken=(), repairs=(*reading.repairs, why))
         return self.reading
 
-    def _refuse_broken(self, reading: Reading, *, received: bool, started: bool) -> None:
-        """Raise for a reply that the server or the connection broke."""
+    @property
+    def trace_failure(self) -> str:
+        """Why no trace is written although one was asked for, "" if all is well."""
+        return self._trace.failure if self._trace else ""
+
+    def _refuse_broken(self, reading: Reading, head: bytes, *, started: bool, spoken: bool) -> None:
+        """Raise for a reply that the server or the connection broke. head is the beginning of its body."""
         if reading.fault is not None:
             raise classify_fault(reading.fault, self.transport.endpoint, received=started)
         match reading.ending:
@@ -154,8 +175,13 @@ class ChatClient:
             case Ending.DROPPED if started:
                 message = "the reply broke off: it ended without a finish reason"
                 raise ServerProblem(ProblemKind.DROPPED, message, "see the server's log", received=True)
+            case Ending.DROPPED if not spoken and (is_foreign(head) or UNDECODABLE in reading.repairs):
+                text = shorten(redact(head.decode("utf-8", "replace"), self.transport.endpoint))
+                message = f"what came was no event stream; it begins with {text[:EXCERPT_CHARS]!r}"
+                remedy = f"check the address {self.transport.endpoint.display}, and what a gateway before it answers"
+                raise ServerProblem(ProblemKind.NOT_A_SERVER, message, remedy, received=True)
             case Ending.DROPPED:
-                message = "the server sent no data" if received else "the server sent an empty body"
+                message = "the server sent no data" if head else "the server sent an empty body"
                 if reading.finish:
                     message = f"the server ended the reply with {reading.finish!r} and generated nothing"
                 raise ServerProblem(ProblemKind.DROPPED, message, "see the server's log", received=False)
@@ -165,10 +191,13 @@ class ChatClient:
 
 async def _drain(pieces: AsyncIterator[bytes]) -> None:
     """Read what is left of a body that has said all: nothing, as a rule. How it ends no longer matters."""
+    left = AFTER_DONE_BYTES
     with suppress(ServerProblem, TimeoutError):
         async with asyncio.timeout(AFTER_DONE_SECONDS):
-            async for _ in pieces:
-                pass
+            async for data in pieces:
+                left -= len(data)
+                if left < 0:
+                    return
 
 
 def _state_of(problem: ServerProblem) -> str:

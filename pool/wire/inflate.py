@@ -9,8 +9,8 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator
 
-PIECE_BYTES = 1 << 20
-"""Most bytes handed on at a time, so that a small frame that inflates to much does not fill the memory at once."""
+PIECE_BYTES = 1 << 16
+"""Most bytes handed on at a time, so that a small frame that inflates to much fills no memory and blocks nobody."""
 
 _AUTO = zlib.MAX_WBITS | 32
 _RAW = -zlib.MAX_WBITS

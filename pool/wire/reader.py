@@ -94,6 +94,8 @@ class Reader:
     def feed(self, payloads: Iterable[bytes]) -> list[ReadingEvent]:
         """Read payloads (the values of `data:` lines, or JSON documents); adjacent text is merged."""
         events: list[ReadingEvent] = []
+        if REPLY_TOO_LONG in self._repairs:
+            return events
         for payload in payloads:
             if payload == DONE:
                 self._done = self._spoken = True

@@ -19,7 +19,7 @@ TOO_MANY_CALLS = f"The reply holds more than {MAX_CALLS} tool calls. Make fewer 
 FAR_BEYOND_CHARS_PER_TOKEN = 32
 """Four times what a reply could hold if each of its tokens were as long as long tokens are."""
 
-LEAST_REPLY_CHARS = 1024 * 1024
+LEAST_REPLY_CHARS = 4 * 1024 * 1024
 MOST_REPLY_CHARS = 16 * 1024 * 1024
 """Bounds of the length, in characters, at which a reply is no longer read."""
 

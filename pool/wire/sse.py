@@ -22,6 +22,13 @@ TOO_LARGE = json.dumps(
 
 _BOM = b"\xef\xbb\xbf"
 _DATA = b"data:"
+_FIELDS = (b":", b"data", b"event", b"id", b"retry", b"{", b"[")
+
+
+def is_foreign(head: bytes) -> bool:
+    """Whether a body that begins with head has lines that belong to no event stream and no JSON."""
+    lines = [line.strip() for line in head.removeprefix(_BOM).splitlines()]
+    return any(line and not line.startswith(_FIELDS) for line in lines)
 
 
 class SseDecoder:

@@ -36,6 +36,7 @@ MAX_NAME_CHARS = 128
 MAX_OPENERS = 8
 """Most opening tags in a row with which a call may begin; two or three have been seen."""
 
+_TOO_MANY_OPENERS = re.compile(rf"(?:(?:{CALL}|{USER})\s*){{{MAX_OPENERS + 1}}}")
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:/-]*")
 _BLANKS = re.compile(r"\s*")
 _JSON_KEY = re.compile(r'\{\s*"(?P<key>[^"\\]*)(?P<end>"?)')
@@ -67,15 +68,15 @@ def may_be_call(text: str) -> bool | None:
 
     True is final: more text never makes it False. It says that this is call markup, not that the call is whole.
     """
-    at, tag, count = 0, "", 0
+    if _TOO_MANY_OPENERS.match(text):
+        return False
+    at, tag = 0, ""
     while True:
         rest = text[at:].lstrip()
         found = next((opener for opener in OPENERS if rest.startswith(opener)), None)
         if found is None or (tag and found == REQUEST):
             break
-        at, tag, count = len(text) - len(rest) + len(found), found, count + 1
-        if count > MAX_OPENERS:
-            return False
+        at, tag = len(text) - len(rest) + len(found), found
         if tag in (FUNCTION, REQUEST):
             break
     rest = text[at:]

@@ -51,7 +51,8 @@ class TracedReply:
 class TraceWriter:
     """Writes traces of one endpoint to path, appending, readable by the user alone.
 
-    A trace must not stop a run: after the first error of the file system nothing more is written; `failure` says why.
+    The folder must exist. A trace must not stop a run: after the first error of the file system nothing more is
+    written; `failure` says why.
     """
 
     def __init__(self, path: Path, endpoint: Endpoint) -> None:
@@ -59,10 +60,11 @@ class TraceWriter:
         self._file: int | None = None
         self.failure = ""
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
             self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, _MODE)
         except OSError as exc:
-            self.failure = f"no trace is written to {path}: {exc.strerror}"
+            missing = isinstance(exc, FileNotFoundError) and not path.parent.exists()
+            why = f"the folder {path.parent} does not exist" if missing else exc.strerror
+            self.failure = f"no trace is written to {path}: {why}"
 
     def request(self, url: str, body: bytes) -> ReplyTrace:
         """Note a request that is about to be sent."""
@@ -239,6 +241,6 @@ def _time(line: Mapping[str, Any]) -> float:
 def _decode(raw: bytes | str) -> dict[str, Any] | None:
     try:
         value = json.loads(raw)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return cast(dict[str, Any], value) if isinstance(value, dict) else None

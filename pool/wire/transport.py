@@ -76,6 +76,8 @@ class StreamedReply:
             try:
                 for piece in inflater.feed(data):
                     yield piece
+                    # One frame can inflate to gigabytes: others, and time limits, get their turn in between.
+                    await asyncio.sleep(0)
             except zlib.error as exc:
                 raise ServerProblem(
                     ProblemKind.SERVER_ERROR,

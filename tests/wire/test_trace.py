@@ -18,7 +18,7 @@ SECRETS = (KEY, "s3cret-pw", "tok-998877", "hdr-665544")
 
 
 def test_a_reply_is_read_back_as_it_was(tmp_path: Path) -> None:
-    path = tmp_path / "deep" / "trace.jsonl"
+    path = tmp_path / "trace.jsonl"
     writer = TraceWriter(path, ENDPOINT)
     chunks = ["data: 日本\n\n".encode(), "日".encode()[:2], b"\xff\x00", b": ping\n\n"]
     trace = writer.request("http://h:8000/v1/chat/completions", b'{"model":"m"}')
@@ -110,6 +110,12 @@ def test_a_trace_that_cannot_be_written_does_not_stop_anything(tmp_path: Path) -
     trace.chunk(b"x")
     trace.end({})
     writer.close()
+
+
+def test_a_folder_that_does_not_exist_is_not_made(tmp_path: Path) -> None:
+    writer = TraceWriter(tmp_path / "typo" / "trace.jsonl", ENDPOINT)
+    assert f"the folder {tmp_path / 'typo'} does not exist" in writer.failure
+    assert not (tmp_path / "typo").exists()
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")

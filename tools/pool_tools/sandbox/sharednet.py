@@ -59,7 +59,9 @@ class SharedNetwork:
         # dash cannot close descriptors of two digits.
         shut = f'exec "$@" {self.user}<&- {self.network}<&-'
         enter = (f"--user=/proc/self/fd/{self.user}", f"--net=/proc/self/fd/{self.network}", "--preserve-credentials")
-        return (self.nsenter, *enter, self.bash, "-c", shut, "bash", *argv)
+        # A bash whose input is a socket takes itself for a remote login's and would run the user's .bashrc, outside of
+        # the sandbox; -p keeps it from BASH_ENV and from functions in the environment.
+        return (self.nsenter, *enter, self.bash, "--norc", "-p", "-c", shut, "bash", *argv)
 
     def run(self, argv: Sequence[str]) -> None:
         """Run a program of ours in the namespaces, outside of any sandbox. Raises `NetworkError` if it fails."""

@@ -54,9 +54,7 @@ def _reopened(settings: Settings, say: Callable[[str], object]) -> Opened:
         raise SettingsError(f"the session cannot be opened: {error.strerror} ({error.filename})") from None
     notes: list[str] = []
     if damage:
-        notes.append(
-            f"the session's file was torn at its end: {damage:,} bytes of an unfinished record were dropped"
-        )
+        notes.append(f"the session's file was torn at its end: {damage:,} bytes of an unfinished record were dropped")
     if found.workspace != str(settings.workspace):
         notes.append(f"the session was made in {found.workspace}")
     return Opened(found.id, log, resumed(rows), notes)

@@ -84,9 +84,7 @@ def differences(reply: TracedReply, reading: Reading) -> list[str]:
     return [k for k in ("reasoning", "content", "calls", "broken", "finish") if k in kept and kept[k] != now[k]]
 
 
-def _show(
-    out: TextIO, number: int, reply: TracedReply, reading: Reading, changed: list[str], *, as_json: bool
-) -> None:
+def _show(out: TextIO, number: int, reply: TracedReply, reading: Reading, changed: list[str], *, as_json: bool) -> None:
     if as_json:
         row = {"reply": number, "status": reply.status, "reading": plain(reading), "differs": changed}
         out.write(json.dumps(row) + "\n")

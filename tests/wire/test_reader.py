@@ -196,12 +196,14 @@ def test_cut_markup_is_a_broken_call() -> None:
 # -- endings
 
 
-def ended(finish: str | None, usage: tuple[int, int] = (10, 5), stop: Any = None, **expect: int) -> Reading:
-    last = {"choices": [{"delta": {}, "finish_reason": finish, "stop_reason": stop}]}
+def ended(
+    finish: str | None, usage: tuple[int, int] = (10, 5), stop: Any = None, max_tokens: int = 0, window: int = 0
+) -> Reading:
+    last: dict[str, Any] = {"choices": [{"delta": {}, "finish_reason": finish, "stop_reason": stop}]}
     counts = {"prompt_tokens": usage[0], "completion_tokens": usage[1]}
     call = chunk(tool_calls=[{"index": 0, "id": "c", "function": {"name": "shell", "arguments": '{"command":"ls"}'}}])
     payloads = [call, json.dumps(last).encode(), json.dumps({"choices": [], "usage": counts}).encode()]
-    return run(payloads, Expectation(tools={"shell": SHELL}, **expect))[1]
+    return run(payloads, Expectation(tools={"shell": SHELL}, max_tokens=max_tokens, window=window))[1]
 
 
 @pytest.mark.parametrize(
@@ -274,7 +276,10 @@ def test_error_objects_of_every_shape() -> None:
 
 
 def test_whole_bodies_and_ollamas_own_lines() -> None:
-    body = {"choices": [{"message": {"content": "Hi", "reasoning": "R"}, "finish_reason": "stop"}], "usage": {}}
+    body: dict[str, Any] = {
+        "choices": [{"message": {"content": "Hi", "reasoning": "R"}, "finish_reason": "stop"}],
+        "usage": {},
+    }
     reading = run([json.dumps(body).encode()])[1]
     assert (reading.reasoning, reading.content, reading.ending) == ("R", "Hi", Ending.WHOLE)
     lines = [

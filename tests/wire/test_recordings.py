@@ -37,10 +37,11 @@ def name_of(folder: Path) -> str:
 
 def expectation(folder: Path) -> Expectation:
     """What the recorded request asked for."""
-    request = json.loads((folder / "request.json").read_text())
+    request: dict[str, Any] = json.loads((folder / "request.json").read_text())
     request = request.get("body", request)
     tools = {t["function"]["name"]: t["function"]["parameters"] for t in request.get("tools", [])}
-    thinking = (request.get("chat_template_kwargs") or {}).get("enable_thinking", False)
+    switches: dict[str, Any] = request.get("chat_template_kwargs") or {}
+    thinking: Any = switches.get("enable_thinking", False)
     return Expectation(
         tools=tools,
         calls_allowed=request.get("tool_choice") != "none",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from pool.messages import encode, user
 from pool.wire.request import Head, RequestBuilder, Sampling
 
-TOOL = {"type": "function", "function": {"name": "t", "description": "d", "parameters": {}}}
+TOOL: dict[str, Any] = {"type": "function", "function": {"name": "t", "description": "d", "parameters": {}}}
 
 
 def test_request_has_all_that_it_must_say() -> None:

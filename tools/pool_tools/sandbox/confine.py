@@ -100,12 +100,14 @@ def confine_signals() -> bool:
     """
     if landlock_abi() < SCOPES_SINCE_ABI:
         return False
-    attributes = _Ruleset(0, 0, _SCOPE_ABSTRACT_SOCKETS_AND_SIGNALS)
+    # Moving between folders is denied by every ruleset that does not allow it, even by one that is not about files.
+    attributes = _Ruleset(MOVE_BETWEEN_FOLDERS, 0, _SCOPE_ABSTRACT_SOCKETS_AND_SIGNALS)
     _check(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
     ruleset = _libc.syscall(
         _CREATE_RULESET, ctypes.byref(attributes), ctypes.c_size_t(ctypes.sizeof(attributes)), ctypes.c_uint32(0)
     )
     _check(ruleset, "landlock_create_ruleset")
+    _allow(ruleset, "/", MOVE_BETWEEN_FOLDERS)
     _check(_libc.syscall(_RESTRICT_SELF, ruleset, ctypes.c_uint32(0)), "landlock_restrict_self")
     os.close(ruleset)
     try:

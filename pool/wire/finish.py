@@ -20,6 +20,9 @@ NATURAL_FINISHES = frozenset({"stop", "tool_calls", "function_call", "eos"})
 LOADED_FINISHES = frozenset({"load", "unload"})
 """Ollama's own API: the model was loaded or unloaded, and nothing was generated."""
 
+BELIEVED_OVERRUN = 2
+"""A total of more windows than this does not mean that the window is full: the count is wrong, or the window is."""
+
 _WHY = {
     Ending.LENGTH: "the reply hit its output limit inside or before this call, so the call may be cut",
     Ending.WINDOW: "the context window was full, so the call may be cut",
@@ -61,6 +64,7 @@ def ending_of(reading: Reading, expect: Expectation) -> Ending:
     """How the reply ended; see the module's text."""
     usage = reading.usage
     total = usage.total if usage else 0
+    full = 0 < expect.window <= total <= expect.window * BELIEVED_OVERRUN
     match reading:
         case Reading(fault=fault) if fault is not None:
             return Ending.SERVER_ERROR
@@ -71,7 +75,7 @@ def ending_of(reading: Reading, expect: Expectation) -> Ending:
         case Reading(finish=finish) if not finish or finish in LOADED_FINISHES:
             return Ending.DROPPED
         case Reading(finish="length"):
-            return Ending.WINDOW if expect.window and total >= expect.window else Ending.LENGTH
+            return Ending.WINDOW if full else Ending.LENGTH
         case Reading(finish="error" | "abort"):
             return Ending.SERVER_ERROR
         case Reading(finish=finish) if finish not in NATURAL_FINISHES:
@@ -80,9 +84,7 @@ def ending_of(reading: Reading, expect: Expectation) -> Ending:
             pass
     if usage and expect.max_tokens and usage.completion >= expect.max_tokens:
         return Ending.LENGTH
-    if usage and expect.window and total >= expect.window:
-        return Ending.WINDOW
-    return Ending.WHOLE
+    return Ending.WINDOW if full else Ending.WHOLE
 
 
 def _judge_held(reading: Reading, expect: Expectation, held: str) -> tuple[Reading, str]:

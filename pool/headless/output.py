@@ -28,7 +28,7 @@ from pool.events import (
     plain,
     to_dict,
 )
-from pool.headless.plain import safe
+from pool.headless.plain import one_line, safe
 
 OUTPUT_LINES = 12
 """How many lines of a call's result the progress shows."""
@@ -103,15 +103,16 @@ class Progress:
     def show(self, event: Event) -> None:
         """Print what this event means to a person watching."""
         if isinstance(event.body, Notice) and event.body.level != "info":
-            remedy = f"\n  {event.body.remedy}" if event.body.remedy else ""
-            self._line(f"pool: {event.body.text}{remedy}")
+            remedy = f"\n  {one_line(event.body.remedy)}" if event.body.remedy else ""
+            self._line(f"pool: {one_line(event.body.text)}{remedy}")
         elif self._level >= 1:
             self._show(event)
 
     def _show(self, event: Event) -> None:
         match event.body:
             case RunStarted() as body:
-                self._line(f"pool: {body.model} at {body.server}, mode {body.mode}, sandbox {body.sandbox}")
+                where = one_line(f"{body.model} at {body.server}, mode {body.mode}, sandbox {body.sandbox}")
+                self._line(f"pool: {where}")
             case TurnStarted(prompt_tokens=tokens):
                 self._line(f"── turn {event.envelope.turn} (about {tokens:,} tokens)")
             case ReasoningDelta(text=text):
@@ -129,15 +130,16 @@ class Progress:
             case CallFinished() as body:
                 self._finished(body, event.envelope.call)
             case GuardFired(guard=guard, action=action, detail=detail):
-                self._line(f"guard {guard}: {action}: {detail}")
+                self._line(f"guard {guard}: {action}: {one_line(detail)}")
             case Waiting(state=state, detail=detail, seconds=seconds) if state != "prefill":
-                self._line(f"waiting ({state}): {detail}" + (f", next try in {seconds:.1f} s" if seconds else ""))
+                then = f", next try in {seconds:.1f} s" if seconds else ""
+                self._line(f"waiting ({state}): {one_line(detail)}{then}")
             case Notice(text=text):
-                self._line(f"pool: {text}")
+                self._line(f"pool: {one_line(text)}")
             case RunFinished() as body:
                 self._summary(body)
             case Compacted(detail=detail):
-                self._line(f"compacted: {detail}")
+                self._line(f"compacted: {one_line(detail)}")
             case TurnFinished():
                 self._end_text()
             case _:
@@ -152,7 +154,7 @@ class Progress:
                 title, rest = body.title or body.name, body.preview
             case _:
                 title, rest = body.preview or body.title or body.name, ""
-        self._titles[call] = title
+        title = self._titles[call] = one_line(title)
         self._line(f"→ {title}{_indented(rest)}")
 
     def _output(self, text: str, call: str) -> None:
@@ -188,12 +190,12 @@ class Progress:
             lines = lines[-LAST_LINES:] if live > LIVE_LINES else []
         more = f"\n    ... {len(lines) - OUTPUT_LINES} more lines" if len(lines) > OUTPUT_LINES else ""
         text = "".join(f"\n    {line}" for line in lines[:OUTPUT_LINES])
-        title = self._titles.pop(call, body.name)
+        title = self._titles.pop(call, one_line(body.name))
         self._line(f"← {title}: {body.status}, {body.seconds:.1f} s{text}{more}")
 
     def _summary(self, body: RunFinished) -> None:
-        files = ", ".join(f"{c.path} (+{c.added} -{c.removed})" for c in body.changes) or "none"
-        why = f": {body.detail}" if body.detail else ""
+        files = ", ".join(f"{one_line(c.path)} (+{c.added} -{c.removed})" for c in body.changes) or "none"
+        why = f": {one_line(body.detail)}" if body.detail else ""
         self._line(f"── {body.reason.value}{why}")
         mark = "about " if body.usage.estimated else ""
         self._line(

@@ -9,9 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pool.agent.hub import EventHub
-from pool.events import CallFinished, CallOutput, CallProposed, ContentDelta, Notice, ReasoningDelta
+from pool.events import (
+    CallFinished,
+    CallOutput,
+    CallProposed,
+    ContentDelta,
+    GuardFired,
+    Notice,
+    ReasoningDelta,
+    RunStarted,
+    Waiting,
+)
 from pool.headless.output import Progress
-from pool.headless.plain import safe
+from pool.headless.plain import one_line, safe
 
 DANGEROUS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
@@ -42,3 +52,24 @@ def test_progress_shows_no_escape_of_anybody(text: str) -> None:
     ):
         progress.show(hub.emit(body, "c"))
     assert not DANGEROUS.search(err.getvalue())
+
+
+@given(st.text())
+def test_a_part_of_a_line_stays_on_it(text: str) -> None:
+    assert len(f"a{one_line(text)}b".splitlines()) == 1
+
+
+def test_no_name_of_a_server_forges_a_line() -> None:
+    err = io.StringIO()
+    progress = Progress(err, 1)
+    hub = EventHub("s")
+    for body in (
+        RunStarted("p", "/w", "m\npool: all is well", "http://h/v1\r\n", "ask", "off"),
+        Notice("warning", "the server says\npool: all is well", "do\npool: this"),
+        GuardFired("loop", "stop", "x\npool: all is well"),
+        Waiting("retry", "x\npool: all is well"),
+    ):
+        progress.show(hub.emit(body))
+    lines = err.getvalue().splitlines()
+    assert len(lines) == 5
+    assert "m\\npool: all is well" in lines[0]

@@ -5,15 +5,17 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO, cast
 
 from pool.events import plain
+from pool.wire.chunks import token_count
 from pool.wire.reader import Reader
 from pool.wire.reading import DEFAULT_THINK_TAGS, Expectation, Reading
 from pool.wire.sse import SseDecoder
 from pool.wire.trace import TracedReply, read_trace
+from pool_tools.text import visible
 
 EXIT_USAGE = 2
 EXIT_DIFFERS = 1
@@ -29,8 +31,9 @@ def main(argv: Sequence[str]) -> int:
     args = parser.parse_args(list(argv))
     try:
         replies = list(read_trace(Path(args.file)))
-    except OSError as error:
-        sys.stderr.write(f"pool replay: cannot read {args.file!r}: {error.strerror}\n")
+    except (OSError, ValueError) as error:  # ValueError: a name with a NUL.
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        sys.stderr.write(f"pool replay: cannot read {args.file!r}: {why}\n")
         return EXIT_USAGE
     if not replies:
         sys.stderr.write(f"pool replay: {args.file!r} holds no reply; it should be a file written by --trace\n")
@@ -49,24 +52,29 @@ def read_again(reply: TracedReply, window: int = 0) -> Reading:
     decoder, reader = SseDecoder(), Reader(expectation_of(reply.request, window))
     for _, data in reply.chunks:
         reader.feed(decoder.feed(data))
+        if reader.done:  # Where the client stopped reading, too.
+            break
     reader.feed(decoder.close())
     return reader.close()[1]
 
 
 def expectation_of(request: str, window: int = 0) -> Expectation:
-    """What a request body asked for, as far as reading its reply depends on it."""
+    """What a request body asked for, as far as reading its reply depends on it; what is odd in it is left out."""
     try:
         value: Any = json.loads(request)
-    except ValueError:
+    except (ValueError, RecursionError):
         value = {}
     body = _object(value)
-    tools = [_object(_object(tool).get("function")) for tool in cast(list[Any], body.get("tools") or [])]
+    listed = body.get("tools")
+    listed = cast(list[Any], listed) if isinstance(listed, list) else []
+    tools = [_object(_object(tool).get("function")) for tool in listed]
     switch = _object(body.get("chat_template_kwargs")).get("enable_thinking", True)
+    limits = (token_count(n) for n in (body.get("max_tokens"), _object(body.get("options")).get("num_predict")))
     return Expectation(
-        tools={t["name"]: _object(t.get("parameters")) for t in tools if "name" in t},
+        tools={name: _object(t.get("parameters")) for t in tools if isinstance(name := t.get("name"), str)},
         calls_allowed=body.get("tool_choice") != "none",
         thinking=bool(body.get("think", switch)),
-        max_tokens=body.get("max_tokens") or _object(body.get("options")).get("num_predict") or 0,
+        max_tokens=next((n for n in limits if n), 0),
         window=window,
         think_tags=DEFAULT_THINK_TAGS,
     )
@@ -89,24 +97,30 @@ def _show(out: TextIO, number: int, reply: TracedReply, reading: Reading, change
         row = {"reply": number, "status": reply.status, "reading": plain(reading), "differs": changed}
         out.write(json.dumps(row) + "\n")
         return
+    for line in _lines(number, reply, reading, changed):
+        out.write(visible(line) + "\n")
+
+
+def _lines(number: int, reply: TracedReply, reading: Reading, changed: list[str]) -> Iterator[str]:
+    """What there is to say of a reply. Much of it is the server's text: it is made visible before it is shown."""
     size = sum(len(data) for _, data in reply.chunks)
     last = reply.chunks[-1][0] if reply.chunks else 0.0
-    out.write(f"reply {number}: HTTP {reply.status}, {size:,} bytes in {len(reply.chunks)} pieces, {last:.2f} s\n")
-    if problem := reply.reading.get("problem"):
-        out.write(f"  then: {problem}\n")
-    out.write(f"  ending {reading.ending.value}, finish {reading.finish or '-'}, stop {reading.stop or '-'}\n")
-    for name in ("reasoning", "content"):
-        text = getattr(reading, name)
+    yield f"reply {number}: HTTP {reply.status}, {size:,} bytes in {len(reply.chunks)} pieces, {last:.2f} s"
+    problem = reply.reading.get("problem")
+    if problem and isinstance(problem, str):
+        yield f"  then: {problem}"
+    yield f"  ending {reading.ending.value}, finish {reading.finish or '-'}, stop {reading.stop or '-'}"
+    for name, text in (("reasoning", reading.reasoning), ("content", reading.content)):
         if text:
-            out.write(f"  {name}: {_short(text)}\n")
+            yield f"  {name}: {_short(text)}"
     for call in reading.calls:
-        out.write(f"  call {call.name} {_short(call.arguments)}\n")
+        yield f"  call {call.name} {_short(call.arguments)}"
     for broken in reading.broken:
-        out.write(f"  broken call {broken.name or '(no name)'}: {broken.why}\n")
+        yield f"  broken call {broken.name or '(no name)'}: {broken.why}"
     if reading.repairs:
-        out.write(f"  mended: {', '.join(reading.repairs)}\n")
+        yield f"  mended: {', '.join(reading.repairs)}"
     if changed:
-        out.write(f"  reads otherwise than when it was traced: {', '.join(changed)}\n")
+        yield f"  reads otherwise than when it was traced: {', '.join(changed)}"
 
 
 def _short(text: str) -> str:

@@ -149,7 +149,7 @@ def read_rows(data: bytes) -> tuple[list[dict[str, Any]], int]:
         at += len(line) + 1
         try:
             value: Any = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(value, dict):
             rows.append(cast(dict[str, Any], value))

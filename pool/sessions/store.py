@@ -13,6 +13,9 @@ from pool.events import SCHEMA_VERSION
 HEAD_BYTES = 64 * 1024
 """How much of a file is read to list it: its header and the first prompt."""
 
+MAX_SECONDS = 1e12
+"""Latest Unix time that a header is believed."""
+
 
 class NoSuchSession(Exception):
     """No session fits what was asked for. The message says what was looked for, and where."""
@@ -78,7 +81,8 @@ def _listed(path: Path) -> Listed | None:
         head = file.read(HEAD_BYTES)
     lines = head.split(b"\n")
     header = _row(lines[0])
-    if header.get("type") != "session" or header.get("v", 0) > SCHEMA_VERSION:
+    version, created = header.get("v", 0), header.get("created", 0.0)
+    if header.get("type") != "session" or not isinstance(version, int) or version > SCHEMA_VERSION:
         return None
     prompts = (str(r.get("prompt", "")) for r in map(_row, lines[1:]) if r.get("type") == "run.started")
     prompt = next(prompts, "").strip().split("\n")[0]
@@ -87,7 +91,7 @@ def _listed(path: Path) -> Listed | None:
         str(header.get("id", path.stem)),
         path,
         str(header.get("workspace", "")),
-        float(header.get("created", 0.0)),
+        float(created) if isinstance(created, (int, float)) and abs(created) <= MAX_SECONDS else 0.0,
         stat.st_mtime,
         prompt,
     )
@@ -96,6 +100,6 @@ def _listed(path: Path) -> Listed | None:
 def _row(line: bytes) -> dict[str, Any]:
     try:
         value: Any = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return cast(dict[str, Any], value) if isinstance(value, dict) else {}

@@ -8,6 +8,7 @@ where a server echoes them and where an echo is cut into two chunks.
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
 import secrets
@@ -20,6 +21,9 @@ from typing import Any, cast
 from pool.wire.endpoint import REDACTED, Endpoint, redact
 
 TRACE_VERSION = 1
+MAX_NUMBER = 1e12
+"""Largest number in a trace that is believed: a moment in Unix time has ten digits."""
+
 _MODE = 0o600
 _SECRET_REPLY_HEADERS = frozenset({"set-cookie", "authorization", "proxy-authenticate", "www-authenticate"})
 
@@ -182,7 +186,7 @@ def read_trace(path: Path) -> Iterator[TracedReply]:
             line = _decode(raw)
             if line is None:
                 continue
-            name = str(line.get("id", ""))
+            name = _text(line, "id")
             if line.get("type") == "request":
                 open_replies[name] = _Reply(line)
             elif name in open_replies and open_replies[name].take(line):
@@ -208,7 +212,8 @@ class _Reply:
             case {"type": "chunk", "text": str(text)}:
                 self._chunks.append((_time(line), text.encode("utf-8", "surrogatepass")))
             case {"type": "chunk", "base64": str(text)}:
-                self._chunks.append((_time(line), base64.b64decode(text)))
+                with contextlib.suppress(ValueError):
+                    self._chunks.append((_time(line), base64.b64decode(text)))
             case {"type": "end"}:
                 self._end = line
                 return True
@@ -220,22 +225,36 @@ class _Reply:
         headers = self._status.get("headers")
         reading = (self._end or {}).get("reading")
         return TracedReply(
-            id=str(self._request["id"]),
-            wall=float(self._request.get("wall", 0.0)),
-            url=str(self._request.get("url", "")),
-            request=str(self._request.get("body", "")),
-            status=int(self._status.get("status", 0)),
+            id=_text(self._request, "id"),
+            wall=_number(self._request, "wall"),
+            url=_text(self._request, "url"),
+            request=_text(self._request, "body"),
+            status=int(_number(self._status, "status")),
             status_time=_time(self._status),
-            headers=cast(dict[str, str], headers) if isinstance(headers, dict) else {},
+            headers={k: v for k, v in _object(headers).items() if isinstance(v, str)},
             chunks=tuple(self._chunks),
             ended=self._end is not None,
-            reading=cast(dict[str, Any], reading) if isinstance(reading, dict) else {},
+            reading=_object(reading),
         )
 
 
 def _time(line: Mapping[str, Any]) -> float:
-    value = line.get("t", 0.0)
-    return float(value) if isinstance(value, (int, float)) else 0.0
+    return _number(line, "t")
+
+
+def _number(line: Mapping[str, Any], name: str) -> float:
+    """A number of a line, 0 if it has none that makes sense."""
+    value = line.get(name)
+    return float(value) if isinstance(value, (int, float)) and abs(value) <= MAX_NUMBER else 0.0
+
+
+def _text(line: Mapping[str, Any], name: str) -> str:
+    value = line.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    return cast(Mapping[str, Any], value) if isinstance(value, dict) else {}
 
 
 def _decode(raw: bytes | str) -> dict[str, Any] | None:

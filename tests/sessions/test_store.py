@@ -1,0 +1,32 @@
+"""Listing sessions: what is no session, or a damaged one, is no obstacle to the others."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pool.sessions.log import read_rows
+from pool.sessions.store import listed
+
+HEADER = {"type": "session", "v": 1, "id": "good", "workspace": "/w", "created": 1.0}
+NESTED = b"[" * 200_000
+
+
+def test_a_line_that_is_nested_too_deeply_is_skipped(tmp_path: Path) -> None:
+    good = json.dumps(HEADER).encode()
+    started = json.dumps({"type": "run.started", "prompt": "fix it\nnow"}).encode()
+    (tmp_path / "good.jsonl").write_bytes(good + b"\n" + NESTED[:1000] + b"\n" + started + b"\n")
+    (tmp_path / "nested.jsonl").write_bytes(NESTED + b"\n")
+    assert [(one.id, one.prompt) for one in listed(tmp_path)] == [("good", "fix it")]
+    rows, _ = read_rows(good + b"\n" + NESTED + b"\n" + started + b"\n")
+    assert [row["type"] for row in rows] == ["session", "run.started"]
+
+
+@pytest.mark.parametrize("odd", [{"v": "x"}, {"v": None}, {"created": "x"}, {"created": None}, {"created": 10**400}])
+def test_a_header_with_odd_values_hides_no_other_session(odd: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "good.jsonl").write_text(json.dumps(HEADER) + "\n")
+    (tmp_path / "odd.jsonl").write_text(json.dumps({**HEADER, "id": "odd", **odd}) + "\n")
+    assert "good" in [one.id for one in listed(tmp_path)]

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
@@ -52,7 +53,9 @@ def make_desk(folder: Path, sandbox: Sandbox) -> Iterator[Desk]:
     workspace = Workspace(folder)
     toolbox = Toolbox(workspace, sandbox)
     yield Desk(folder, workspace, toolbox, sandbox)
-    asyncio.run(toolbox.close())
+    # In a thread, since a test may open a second desk while its own loop runs.
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(asyncio.run, toolbox.close()).result()
     workspace.close()
     sandbox.close()
     assert set(os.listdir("/proc/self/fd")) - descriptors == set()

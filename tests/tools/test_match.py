@@ -162,6 +162,14 @@ def test_what_the_model_copied_is_found(edit: tuple[str, int, int, str, str]) ->
         assert find(text, old, old, every=False) is not None
 
 
+def test_a_blank_line_with_blanks_at_the_end_of_what_was_copied() -> None:
+    """The file's last line is empty, the copy's holds blanks: one line end, not two, is outside the match."""
+    old = "  alpha\n  beta\n  "
+    found = find("alpha\nbeta\n\n", old, old, every=False)
+    assert found is not None
+    assert [(m.start, m.end) for m in found.matches] == [(0, 11)]
+
+
 @given(TEXTS, st.integers(0, 30), st.sampled_from(["new", "n\nm", "n\r\nm", ""]))
 def test_a_unique_exact_line_keeps_every_other_line(text: str, at: int, new: str) -> None:
     lines = lines_of(text)

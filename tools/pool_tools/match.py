@@ -169,7 +169,7 @@ def _indented(text: str, old: str, new: str) -> Found | None:
             continue
         region = "".join(lines[first : first + count])
         if not ends_line:
-            region = region.rstrip("\r\n")
+            region = region.removesuffix("\n").removesuffix("\r")
         elif not region.endswith("\n"):
             continue
         start = sum(map(len, lines[:first]))

@@ -216,7 +216,7 @@ class Exchange:
         if usage is None or not usage.prompt:
             said = "".join([reading.reasoning, reading.content, *(c.arguments for c in reading.calls)])
             usage = Usage(self._meter.estimate(body).tokens, round(raw_tokens(said.encode())), estimated=True)
-        elif self._cache_left_out(body, usage.prompt) or not self._meter.credible(body, usage.prompt):
+        elif self._cache_left_out(body, usage.prompt) or self._meter.excessive(body, usage.prompt):
             usage = replace(usage, prompt=self._meter.estimate(body).tokens, estimated=True)
         else:
             if self._meter.shortfall(body, usage.prompt):

@@ -131,12 +131,15 @@ class TokenMeter:
             self._rescale(raw, base, unknown, prompt_tokens)
         self._known = _Known(raw, prompt_tokens)
 
+    def excessive(self, body: bytes, prompt_tokens: int) -> bool:
+        """Whether a count is higher than any tokenizer and template would make it."""
+        return prompt_tokens > raw_tokens(body) * CREDIBLE_SHARES[1] + CREDIBLE_EXTRA_TOKENS
+
     def credible(self, body: bytes, prompt_tokens: int) -> bool:
         """Whether a count can be that of body. A low one that has grown with the prompt is taken as it is."""
-        raw = raw_tokens(body)
-        low, high = CREDIBLE_SHARES
-        low_enough = prompt_tokens <= raw * high + CREDIBLE_EXTRA_TOKENS
-        return low_enough and (prompt_tokens >= raw * low or self._suspect is not None)
+        if self.excessive(body, prompt_tokens):
+            return False
+        return prompt_tokens >= raw_tokens(body) * CREDIBLE_SHARES[0] or self._suspect is not None
 
     def shortfall(self, body: bytes, prompt_tokens: int) -> bool:
         """Whether the server read far less than was sent: some drop the front of the prompt without a word (Ollama).

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from pool.events import Notice, StopReason
 from tests.cases.driver import DONE, delta, finish, play, say, usage
 
@@ -20,9 +18,8 @@ async def test_a_trace_that_cannot_be_written_is_told_once(tmp_path: Path) -> No
     assert not (tmp_path / "typo").exists()
 
 
-@pytest.mark.parametrize("prompt", [1, 2**39])
-async def test_a_count_that_cannot_be_true_is_replaced_by_an_estimate(prompt: int, tmp_path: Path) -> None:
-    run, _ = await play(tmp_path, say(delta(content="Done."), finish("stop"), usage(prompt, 3), DONE))
+async def test_a_count_that_cannot_be_true_is_replaced_by_an_estimate(tmp_path: Path) -> None:
+    run, _ = await play(tmp_path, say(delta(content="Done."), finish("stop"), usage(2**39, 3), DONE))
     assert (run.reason, run.answer) == (StopReason.COMPLETED, "Done.")
     assert run.finished.usage.estimated
     assert 500 < run.finished.usage.prompt < 10_000

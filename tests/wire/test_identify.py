@@ -184,3 +184,9 @@ def test_no_document_is_odd_enough_to_raise(documents: dict[str, Any], metrics: 
     assert info.window >= 0
     assert info.describe()
     assert not model or info.model
+
+
+@pytest.mark.parametrize("name", ["a\nb", "a\x1b[2J", "\u202egpj", "", "x" * 1000, "\ud800"])
+def test_a_name_that_cannot_be_shown_is_no_model(name: str) -> None:
+    info = read({"models": {"data": [{"id": name}, {"id": "laguna"}]}, "/version": {"version": name}})
+    assert (info.models, info.model, info.version) == (("laguna",), "laguna", "")

@@ -106,7 +106,7 @@ class KeptApprovals:
     def _decode(self, data: bytes) -> Kept:
         try:
             value: Any = json.loads(data)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise self._fault(f"it is no JSON: {error}") from None
         body = cast(dict[str, Any], value) if isinstance(value, dict) else {}
         if body.get("version") != VERSION or body.get("workspace") != str(self.workspace):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import random
 import socket
 import sys
 from collections.abc import AsyncGenerator
@@ -145,8 +147,11 @@ async def simulator(port: int) -> AsyncGenerator[asyncio.subprocess.Process]:
 
 
 def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return int(probe.getsockname()[1])
+    """A port below the kernel's range for connections, so that no other test is given it while the server is down."""
+    while True:
+        port = random.randint(20_000, 30_000)
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
 
 
 async def test_a_killed_simulator_is_found_again(tmp_path: Path) -> None:

@@ -21,6 +21,23 @@ class RepeatLimits:
 
 
 @dataclass(frozen=True, slots=True)
+class SignalLimits:
+    """When the end of a thought counts as repeating itself, and what counts as the same sentence.
+
+    zlib_ratio: a tail that compresses to less. unique_line_share: a tail of which fewer lines differ. phrase_words,
+    phrase_repeats, phrase_zlib_ratio: a phrase of so many words that comes so often in a tail that compresses to less.
+    near_same: sentences of hesitation that differ in numbers only. 0 switches a rule off.
+    """
+
+    zlib_ratio: float = 0.08
+    unique_line_share: float = 0.3
+    phrase_words: int = 8
+    phrase_repeats: int = 10
+    phrase_zlib_ratio: float = 0.15
+    near_same: int = 10
+
+
+@dataclass(frozen=True, slots=True)
 class GuardSettings:
     """Settings of all guards but the budgets. 0 switches a rule off.
 
@@ -29,7 +46,8 @@ class GuardSettings:
     cycle_rounds: rounds of a cycle of calls until the note; two more end the run.
     returns_note, returns_stop: how often edits may bring a file's earlier contents back.
     reads_after_plan: turns that only read after the model said that it has planned enough, until the note.
-    announcements: nudges in a row for an action that is announced and not taken.
+    announcements: nudges in a row for an action that is announced and not taken. unknown_tools: calls in a row of
+    tools that do not exist.
     cuts: thoughts cut since the last progress that end a run if the last of them led to no call; cuts_acting: that end
     it although calls followed. told_share: share of a budget at which the model is told.
     """
@@ -39,11 +57,13 @@ class GuardSettings:
     same_sentence: int = 5
     code_lines: int = 60
     repeats: RepeatLimits = RepeatLimits()
+    signals: SignalLimits = SignalLimits()
     cycle_rounds: int = 3
     returns_note: int = 2
     returns_stop: int = 4
     reads_after_plan: int = 5
     announcements: int = 2
+    unknown_tools: int = 3
     cuts: int = 2
     cuts_acting: int = 4
     told_share: float = 0.8

@@ -43,6 +43,8 @@ class SandboxChoice(StrEnum):
 class Budgets:
     """Limits of one run. 0 means no limit. Tokens are the server's; seconds are wall time without approvals.
 
+    idle_turns_note, idle_turns_stop: turns without progress until the model is told, and until the run ends;
+    idle_stop_seconds: seconds without progress that end it.
     A reply's `max_tokens` is its reasoning limit plus answer_tokens, fitted to what the window leaves.
     """
 
@@ -57,6 +59,46 @@ class Budgets:
     denials_in_row: int = 3
     idle_turns_note: int = 8
     idle_turns_stop: int = 15
+    idle_stop_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingSettings:
+    """Sampling parameters; the defaults are Laguna S 2.1's. None leaves a value to the server.
+
+    extra are further fields of the request, such as `min_p`, which vLLM refuses while it speculates.
+    """
+
+    temperature: float | None = 0.7
+    top_p: float | None = 0.95
+    top_k: int | None = 20
+    extra: tuple[tuple[str, str | int | float | bool], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SessionBudgets:
+    """Limits of a session, all its runs together, also those before it was resumed. 0 means no limit; units as above.
+
+    reasoning counts the tokens of all thoughts.
+    """
+
+    turns: int = 0
+    seconds: float = 0.0
+    tokens: int = 0
+    reasoning: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AgentsMd:
+    """How AGENTS.md files are read. fallbacks are file names that are taken, in this order, where there is no AGENTS.md.
+
+    file_bytes: how much of one file is read; tokens: what all of them together may take of the prompt.
+    """
+
+    read: bool = True
+    fallbacks: tuple[str, ...] = ()
+    file_bytes: int = 32 * 1024
+    tokens: int = 8_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +107,10 @@ class Settings:
 
     wait_server_seconds is how long a server that has answered before may be away; first_contact_seconds how long one
     that never answered is waited for. auto_compact: a history that no longer fits is compacted without being asked.
+    compact_at: share of the window at which that is done; summary_tokens: the longest account that replaces a history.
     allow, ask and deny are rules for calls, as text. network is what commands reach: off, on, or hosts and presets with
     commas between.
+    system replaces the built-in system prompt, append_system is added to it; `{workspace}` in either is the folder.
     continue_last goes on with the workspace's last session, resume with one by the beginning of its id; ephemeral keeps
     no session.
     """
@@ -85,8 +129,15 @@ class Settings:
     sandbox: SandboxChoice = SandboxChoice.AUTO
     network: str = "off"
     budgets: Budgets = Budgets()
+    session_budgets: SessionBudgets = SessionBudgets()
     guards: GuardSettings = field(default_factory=GuardSettings)
     auto_compact: bool = True
+    compact_at: float = 0.8
+    summary_tokens: int = 1500
+    sampling: SamplingSettings = SamplingSettings()
+    agents_md: AgentsMd = AgentsMd()
+    system: str = ""
+    append_system: str = ""
     think_tags: tuple[str, ...] = ()
     wait_server_seconds: float = 60.0
     first_contact_seconds: float = 10.0
@@ -102,7 +153,10 @@ THINKING_LEVELS = {"low": 512, "normal": 2048, "high": 6144}
 
 
 def think_budget(budgets: Budgets, level: str) -> Budgets:
-    """Budgets for a level of thinking: `on` (as they are), a name of `THINKING_LEVELS`, or tokens a turn."""
+    """Budgets for a level of thinking: `on` (as they are), a name of `THINKING_LEVELS`, or tokens a turn.
+
+    A level above the usual one raises the run's limit in proportion, so that as many turns may think as before.
+    """
     text = level.strip().lower()
     if text == "on":
         return budgets
@@ -111,7 +165,11 @@ def think_budget(budgets: Budgets, level: str) -> Budgets:
         names = ", ".join(["on", "off", *THINKING_LEVELS])
         raise SettingsError(f"thinking {level!r} is not known; use {names}, or a number of tokens a turn")
     soft = min(budgets.reasoning_soft, tokens)
-    return replace(budgets, reasoning_soft=soft, reasoning_turn=tokens, reasoning_first_turn=tokens)
+    usual = budgets.reasoning_turn or tokens
+    run = budgets.reasoning_run * max(tokens, usual) // usual
+    return replace(
+        budgets, reasoning_soft=soft, reasoning_turn=tokens, reasoning_first_turn=tokens, reasoning_run=run
+    )
 
 
 def mode_of(text: str) -> Mode:

@@ -1,0 +1,318 @@
+"""Kinds of values that a setting can have: what is taken from TOML, from text, and how it is described.
+
+`read` takes a value as TOML gives it, `parse` takes text (a variable, `pool config set`). Both return what settings
+hold and raise ValueError with words that complete "must be ...".
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+MOST_DIGITS = 12
+"""Longest whole number that is taken: no limit of Pool needs more."""
+
+
+class Kind:
+    """A kind of value. words complete "must be ..."."""
+
+    @property
+    def words(self) -> str:
+        """What the value must be."""
+        raise NotImplementedError
+
+    def read(self, value: object) -> object:
+        """The value as settings hold it. Raises ValueError."""
+        raise NotImplementedError
+
+    def parse(self, text: str) -> object:
+        """The value that text stands for. Raises ValueError."""
+        return self.read(text)
+
+    def schema(self) -> dict[str, Any]:
+        """The kind as JSON Schema."""
+        raise NotImplementedError
+
+    @property
+    def textual(self) -> bool:
+        """Whether one variable of the environment can hold it."""
+        return True
+
+    def _no(self) -> ValueError:
+        return ValueError(self.words)
+
+
+@dataclass(frozen=True, slots=True)
+class Switch(Kind):
+    """True or false."""
+
+    @property
+    def words(self) -> str:
+        return "true or false"
+
+    def read(self, value: object) -> bool:
+        if not isinstance(value, bool):
+            raise self._no()
+        return value
+
+    def parse(self, text: str) -> bool:
+        match text.strip().lower():
+            case "true" | "on" | "yes" | "1":
+                return True
+            case "false" | "off" | "no" | "0":
+                return False
+            case _:
+                raise self._no()
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "boolean"}
+
+
+@dataclass(frozen=True, slots=True)
+class Count(Kind):
+    """A whole number from least on."""
+
+    least: int = 0
+
+    @property
+    def words(self) -> str:
+        return f"a whole number from {self.least} on"
+
+    def read(self, value: object) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or not self.least <= value < 10**MOST_DIGITS:
+            raise self._no()
+        return value
+
+    def parse(self, text: str) -> int:
+        text = text.strip().replace("_", "")
+        if not (text.isdecimal() and text.isascii() and len(text) <= MOST_DIGITS):
+            raise self._no()
+        return self.read(int(text))
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "integer", "minimum": self.least, "exclusiveMaximum": 10**MOST_DIGITS}
+
+
+@dataclass(frozen=True, slots=True)
+class Number(Kind):
+    """A number between least and most; server: the word "server" stands for None, the server's own value."""
+
+    least: float = 0.0
+    most: float = 10.0**MOST_DIGITS
+    server: bool = False
+
+    @property
+    def words(self) -> str:
+        most = f" to {self.most:g}" if self.most < 10.0**MOST_DIGITS else " on"
+        return f"a number from {self.least:g}{most}" + (', or "server" for the server\'s own' if self.server else "")
+
+    def read(self, value: object) -> float | None:
+        if self.server and value == "server":
+            return None
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self._no()
+        if not math.isfinite(value) or not self.least <= value <= self.most:
+            raise self._no()
+        return float(value)
+
+    def parse(self, text: str) -> float | None:
+        text = text.strip()
+        if self.server and text == "server":
+            return None
+        try:
+            return self.read(float(text))
+        except ValueError:
+            raise self._no() from None
+
+    def schema(self) -> dict[str, Any]:
+        number: dict[str, Any] = {"type": "number", "minimum": self.least, "maximum": self.most}
+        return {"anyOf": [number, {"const": "server"}]} if self.server else number
+
+
+@dataclass(frozen=True, slots=True)
+class WholeOrServer(Kind):
+    """A whole number from 1 on, or "server" for None: the server's own value."""
+
+    @property
+    def words(self) -> str:
+        return 'a whole number from 1 on, or "server" for the server\'s own'
+
+    def read(self, value: object) -> int | None:
+        if value == "server":
+            return None
+        try:
+            return Count(1).read(value)
+        except ValueError:
+            raise self._no() from None
+
+    def parse(self, text: str) -> int | None:
+        return self.read(int(text) if text.strip().isdecimal() else text.strip())
+
+    def schema(self) -> dict[str, Any]:
+        return {"anyOf": [Count(1).schema(), {"const": "server"}]}
+
+
+@dataclass(frozen=True, slots=True)
+class Text(Kind):
+    """A line of text, or any text if lines is set."""
+
+    lines: bool = False
+
+    @property
+    def words(self) -> str:
+        return "text in quotation marks"
+
+    def read(self, value: object) -> str:
+        if not isinstance(value, str):
+            raise self._no()
+        if not self.lines and any(c in value for c in "\0\r\n"):
+            raise ValueError("text on one line")
+        return value if self.lines else value.strip()
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "string"}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice(Kind):
+    """One of some names, from the narrowest to the widest; aliases are other names for them."""
+
+    names: tuple[str, ...]
+    aliases: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def words(self) -> str:
+        return "one of " + ", ".join(self.names)
+
+    def read(self, value: object) -> str:
+        if not isinstance(value, str):
+            raise self._no()
+        name = value.strip().lower().replace("_", "-")
+        name = self.aliases.get(name, name)
+        if name not in self.names:
+            raise self._no()
+        return name
+
+    def schema(self) -> dict[str, Any]:
+        return {"enum": [*self.names, *self.aliases]}
+
+
+@dataclass(frozen=True, slots=True)
+class Thinking(Kind):
+    """A level of thinking as text: off, on, a level's name, or tokens a turn."""
+
+    levels: Mapping[str, int]
+
+    @property
+    def words(self) -> str:
+        return f"one of on, off, {', '.join(self.levels)}, or a number of tokens a turn"
+
+    def read(self, value: object) -> str:
+        if isinstance(value, bool):
+            return "on" if value else "off"
+        text = str(value).strip().lower() if isinstance(value, str | int) else ""
+        if text in ("on", "off") or text in self.levels:
+            return text
+        if text.isdecimal() and text.isascii() and len(text) <= MOST_DIGITS - 3 and int(text):
+            return text
+        raise self._no()
+
+    def schema(self) -> dict[str, Any]:
+        return {"anyOf": [{"enum": ["on", "off", *self.levels]}, {"type": "boolean"}, {"type": "integer", "minimum": 1}]}
+
+
+@dataclass(frozen=True, slots=True)
+class Texts(Kind):
+    """A list of texts; patterns: each is a regular expression."""
+
+    patterns: bool = False
+
+    @property
+    def words(self) -> str:
+        return "a list of " + ("regular expressions" if self.patterns else "texts") + ', as ["a", "b"]'
+
+    @property
+    def textual(self) -> bool:
+        return False
+
+    def read(self, value: object) -> tuple[str, ...]:
+        if not isinstance(value, list | tuple):
+            raise self._no()
+        items = cast(Sequence[object], value)
+        texts = [x for x in items if isinstance(x, str) and x.strip()]
+        if len(texts) != len(items):
+            raise self._no()
+        for text in texts if self.patterns else ():
+            try:
+                re.compile(text)
+            except re.error as error:
+                raise ValueError(f"{self.words}; {text!r} is none: {error}") from None
+        return tuple(texts)
+
+    def parse(self, text: str) -> tuple[str, ...]:
+        return self.read([text])
+
+    def schema(self) -> dict[str, Any]:
+        item: dict[str, Any] = {"type": "string", "format": "regex"} if self.patterns else {"type": "string"}
+        return {"type": "array", "items": item}
+
+
+@dataclass(frozen=True, slots=True)
+class TextTable(Kind):
+    """A table of names and texts."""
+
+    @property
+    def words(self) -> str:
+        return 'a table of texts, as { NAME = "value" }'
+
+    @property
+    def textual(self) -> bool:
+        return False
+
+    def read(self, value: object) -> tuple[tuple[str, str], ...]:
+        if not isinstance(value, Mapping):
+            raise self._no()
+        items = cast(Mapping[str, object], value)
+        if not all(isinstance(x, str) and "\n" not in x and "\r" not in x for x in items.values()):
+            raise self._no()
+        return tuple((name, str(text)) for name, text in items.items())
+
+    def schema(self) -> dict[str, Any]:
+        return {"type": "object", "additionalProperties": {"type": "string"}}
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarTable(Kind):
+    """A table of names and single values; refused are names that may not be used."""
+
+    refused: frozenset[str] = frozenset()
+
+    @property
+    def words(self) -> str:
+        no = f" without {', '.join(sorted(self.refused))}, which Pool sets itself" if self.refused else ""
+        return f"a table of numbers, texts and switches{no}"
+
+    @property
+    def textual(self) -> bool:
+        return False
+
+    def read(self, value: object) -> tuple[tuple[str, str | int | float | bool], ...]:
+        if not isinstance(value, Mapping):
+            raise self._no()
+        items = cast(Mapping[str, object], value)
+        out: list[tuple[str, str | int | float | bool]] = []
+        for name, one in items.items():
+            if name in self.refused or not isinstance(one, str | int | float | bool):
+                raise self._no()
+            if isinstance(one, float) and not math.isfinite(one):
+                raise self._no()
+            out.append((name, one))
+        return tuple(out)
+
+    def schema(self) -> dict[str, Any]:
+        plain: dict[str, Any] = {"type": ["string", "number", "boolean"]}
+        names = {"propertyNames": {"not": {"enum": sorted(self.refused)}}} if self.refused else {}
+        return {"type": "object", "additionalProperties": plain, **names}

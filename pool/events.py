@@ -6,7 +6,7 @@ Faces draw them, `pool run -o stream-json` prints them, the session log keeps th
 
 Order within a run: `RunStarted`; per turn `TurnStarted`, deltas, `UsageReported`, then for each call `CallProposed`,
 `CallStarted`, `CallOutput`, `CallFinished`, then `TurnFinished`; at the end `RunFinished`. `GuardFired`, `Notice` and
-`Waiting` may stand anywhere between.
+`Waiting` may stand anywhere between, `QueueChanged` and `SettingChanged` also outside of a run.
 """
 
 from __future__ import annotations
@@ -174,16 +174,55 @@ class MessageAdded(Body):
 
 
 @dataclass(frozen=True, slots=True)
+class Steered(Body):
+    """The user's word reached a running run: text becomes a message now. in_thought: a thought was ended for it."""
+
+    type: ClassVar[str] = "run.steered"
+    text: str
+    in_thought: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class QueueChanged(Body):
+    """What waits: prompts to be worked after this run, and steering that has not reached the model yet."""
+
+    type: ClassVar[str] = "queue.changed"
+    prompts: tuple[str, ...] = ()
+    steering: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SettingChanged(Body):
+    """A face changed how the session works: name is thinking, budget, net, or that of another setting."""
+
+    type: ClassVar[str] = "setting.changed"
+    name: str
+    value: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Compacted(Body):
     """The history is replaced by the messages that follow, `MessageAdded` each: an announced break of the prefix.
 
-    before and after are the prompt's estimated tokens; all of after has to be read again by the server.
+    before and after are the prompt's estimated tokens; all of after has to be read again by the server. follow counts
+    the messages that stand in for the history, the system message not among them; until all of them are in the log, the
+    earlier history holds. It is -1 in logs that do not say.
     """
 
     type: ClassVar[str] = "history.compacted"
     before: int
     after: int
     detail: str
+    follow: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class SessionNamed(Body):
+    """The user gave the session a name, "" to take it back; the last one holds. It belongs to no run."""
+
+    type: ClassVar[str] = "session.named"
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,22 +305,74 @@ class CallProposed(Body):
 
 
 @dataclass(frozen=True, slots=True)
+class SuggestedRule:
+    """A rule that an answer may set: its text, such as `shell(git log *)`, and in words what it would cover."""
+
+    text: str
+    covers: str
+
+
+@dataclass(frozen=True, slots=True)
 class ApprovalAsked(Body):
-    """A call waits for an answer."""
+    """A call waits for an answer: all that a face needs to show it and to offer answers, however late it attaches.
+
+    id is what an answer is given for: the call's id, with more behind it for a later step of the same call. preview is
+    the exact command, diff or text, as preview_kind says. rules are what `similar` and `always` would allow, can_keep
+    says whether `always` is offered. policy says what the sandbox allows the call and what not.
+    """
 
     type: ClassVar[str] = "approval.asked"
     name: str
     why: str
+    id: str = ""
+    effect: str = ""
+    preview_kind: str = "text"
+    preview: str = ""
+    rules: tuple[SuggestedRule, ...] = ()
+    can_keep: bool = False
+    policy: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ApprovalGiven(Body):
-    """The answer to a call's approval; by is person, rule, mode or program."""
+    """The answer to a call's approval; by is person, rule, mode or program, id what `ApprovalAsked` has it for."""
 
     type: ClassVar[str] = "approval.given"
     allowed: bool
     by: str
     reason: str = ""
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionAsked(Body):
+    """The model asks the user. choices may be empty; free_text: an answer may be something else."""
+
+    type: ClassVar[str] = "question.asked"
+    id: str
+    text: str
+    choices: tuple[str, ...] = ()
+    free_text: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionAnswered(Body):
+    """The answer to a question, or that there was none: answered is False where nobody could or would give one."""
+
+    type: ClassVar[str] = "question.answered"
+    id: str
+    answered: bool
+    text: str = ""
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ModeChanged(Body):
+    """The approval mode changed; it holds from the next call on."""
+
+    type: ClassVar[str] = "mode.changed"
+    mode: str
+    before: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,12 +410,16 @@ class CallFinished(Body):
 
 @dataclass(frozen=True, slots=True)
 class GuardFired(Body):
-    """A guard acted: guard is its name, action note, nudge, cut, block or stop, detail is for people."""
+    """A guard acted: guard is its name, action note, nudge, cut, block or stop, detail is for people.
+
+    cost says what the step costs the server's prefix cache, "" where it costs nothing.
+    """
 
     type: ClassVar[str] = "guard.fired"
     guard: str
     action: str
     detail: str
+    cost: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,7 +461,10 @@ class TurnFinished(Body):
 
 @dataclass(frozen=True, slots=True)
 class RunFinished(Body):
-    """Last event of each run. answer is the final reply's content; detail says more about the reason."""
+    """Last event of each run. answer is the final reply's content; detail says more about the reason.
+
+    reasoning_tokens are those of the run's thoughts, estimated from their text.
+    """
 
     type: ClassVar[str] = "run.finished"
     reason: StopReason
@@ -378,6 +476,7 @@ class RunFinished(Body):
     usage: Usage
     changes: tuple[ChangedFile, ...] = ()
     signal: int = 0
+    reasoning_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)

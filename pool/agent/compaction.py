@@ -101,7 +101,7 @@ class Compactor:
         price = f"about {read:,} tokens have to be read again" + (f", some {seconds:.0f} s" if seconds >= 1 else "")
         if seconds > PRICE_SECONDS:
             self._hub.emit(Notice("info", f"{why}: {price}"))
-        self._hub.emit(Compacted(*sizes, f"{what}; {price}"))
+        self._hub.emit(Compacted(*sizes, f"{what}; {price}", len(messages)))
         self._replies.announce_break(why)
         history.replace([], messages)
         self._clear_ledger()

@@ -41,16 +41,15 @@ class History:
         encode: Callable[[Message], Encoded] = encode,
         earlier: Sequence[Encoded] = (),
     ) -> None:
-        """earlier are the messages of a session that goes on, byte for byte; system_prompt is then not used."""
+        """earlier are the messages of a session that goes on, byte for byte; with theirs system_prompt is not used."""
         self._record = record
         self._encode = encode
         self._messages: list[Encoded] = []
         self._ids: set[str] = set()
         self._open: dict[str, str] = {}
-        if earlier:
-            self._take_up(earlier)
-        else:
+        if not earlier or earlier[0].message.role is not Role.SYSTEM:
             self._add(encode(system(system_prompt)))
+        self._take_up(earlier)
 
     @property
     def data(self) -> list[bytes]:

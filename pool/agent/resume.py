@@ -55,9 +55,12 @@ def _reopened(settings: Settings, say: Callable[[str], object]) -> Opened:
     notes: list[str] = []
     if damage:
         notes.append(f"the session's file was torn at its end: {damage:,} bytes of an unfinished record were dropped")
+    earlier = resumed(rows)
+    if earlier.left_out:
+        notes.append(f"the session's file is damaged: {earlier.left_out} messages beside the damage were left out")
     if found.workspace != str(settings.workspace):
         notes.append(f"the session was made in {found.workspace}")
-    return Opened(found.id, log, resumed(rows), notes)
+    return Opened(found.id, log, earlier, notes)
 
 
 def check_shape(earlier: Resumed, *, native: bool) -> None:

@@ -9,9 +9,12 @@ power loss, full disk) is cut off when the log is opened again.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
+import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,8 +23,22 @@ from typing import Any, Self, cast
 
 from pool.events import SCHEMA_VERSION, Event, to_dict
 
-SYNCED = frozenset({"message.added", "head.set", "history.compacted", "call.started", "call.finished", "run.finished"})
+SYNCED = frozenset(
+    {
+        "message.added",
+        "head.set",
+        "history.compacted",
+        "call.started",
+        "call.finished",
+        "run.finished",
+        "session.named",
+    }
+)
 """Kinds of events after which the file is forced to disk; others go with the next of these."""
+
+LOCK_TRIES = 6
+LOCK_PAUSE_SECONDS = 0.02
+"""Somebody who only looks whether a session is in use holds its lock for a moment."""
 
 _MODE = 0o600
 _FOLDER_MODE = 0o700
@@ -49,26 +66,30 @@ class SessionLog:
     meanwhile, and what was not saved is kept in memory and tried again with each record.
     """
 
-    def __init__(self, path: Path, say: Callable[[str], object]) -> None:
+    def __init__(self, path: Path, say: Callable[[str], object], *, new: bool = False) -> None:
+        """Open and lock a file; new: make it. Raises `SessionBusy`, and `OSError` if it cannot be opened."""
         self.path = path
         self._say = say
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, _MODE)
-        self._size = 0
-        self._waiting: list[bytes] = []
+        self._size = self._synced = 0
+        self._waiting: deque[bytes] = deque()
+        self._unsynced: list[bytes] = []
         self._failed = False
+        self._torn = False
+        self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | (os.O_CREAT if new else 0), _MODE)
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+            self._lock()
+        except BaseException:
             os.close(self._file)
-            raise SessionBusy(f"session {path.stem} is open in another pool") from None
+            raise
 
     @classmethod
     def create(cls, folder: Path, header: Header, say: Callable[[str], object]) -> SessionLog:
         """A new log below folder. Raises OSError if the folder cannot be made or written."""
         folder.mkdir(parents=True, exist_ok=True, mode=_FOLDER_MODE)
-        log = cls(folder / f"{header.id}.jsonl", say)
+        log = cls(folder / f"{header.id}.jsonl", say, new=True)
         row = {"type": "session", "v": header.v, "id": header.id, "workspace": header.workspace}
         log.write({**row, "created": header.created, "pool": header.pool}, sync=True)
+        _sync_folder(folder)
         return log
 
     @classmethod
@@ -79,7 +100,7 @@ class SessionLog:
         rows, good = read_rows(data)
         if good < len(data):
             os.ftruncate(log._file, good)
-        log._size = good
+        log._size = log._synced = good
         return log, rows, len(data) - good
 
     def __enter__(self) -> Self:
@@ -107,9 +128,9 @@ class SessionLog:
         try:
             while self._waiting:
                 self._write_whole(self._waiting[0])
-                self._waiting.pop(0)
-            if sync:
-                os.fdatasync(self._file)
+                self._unsynced.append(self._waiting.popleft())
+            if sync or self._failed:
+                self._sync()
         except OSError as error:
             self._note_failure(error)
             return
@@ -123,22 +144,88 @@ class SessionLog:
             os.fdatasync(self._file)
         os.close(self._file)
 
+    def remove(self) -> None:
+        """Delete the file, while its lock is held, and close it."""
+        try:
+            self.path.unlink(missing_ok=True)
+            _sync_folder(self.path.parent)
+        finally:
+            os.close(self._file)
+
+    def _lock(self) -> None:
+        for tries_left in reversed(range(LOCK_TRIES)):
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except OSError:
+                if not tries_left:
+                    raise SessionBusy(f"session {self.path.stem} is open in another pool") from None
+            time.sleep(LOCK_PAUSE_SECONDS)
+        if not os.fstat(self._file).st_nlink:
+            raise FileNotFoundError(errno.ENOENT, "the session was just deleted", str(self.path))
+
     def _write_whole(self, data: bytes) -> None:
-        """All of data or nothing: a partial write (full disk) is taken back."""
+        """All of data or nothing: a partial write (full disk) is taken back, or at least ended by a line end."""
+        data = b"\n" + data if self._torn else data
         done = 0
         try:
             while done < len(data):
                 done += os.write(self._file, data[done:])
         except OSError:
-            with contextlib.suppress(OSError):
-                os.ftruncate(self._file, self._size)
+            self._torn = done > 0 and not self._cut_back(self._size)
             raise
+        self._torn = False
         self._size += len(data)
+
+    def _sync(self) -> None:
+        """Force the file to disk. What the disk then refuses is lost there (Linux tells once), so it waits again."""
+        try:
+            os.fdatasync(self._file)
+        except OSError:
+            if self._cut_back(self._synced):
+                self._size = self._synced
+                self._waiting.extendleft(reversed(self._unsynced))
+                self._unsynced.clear()
+            raise
+        self._synced = self._size
+        self._unsynced.clear()
+
+    def _cut_back(self, size: int) -> bool:
+        try:
+            os.ftruncate(self._file, size)
+        except OSError:
+            return False
+        return True
 
     def _note_failure(self, error: OSError) -> None:
         if not self._failed:
             self._failed = True
             self._say(f"nothing is being saved: {error.strerror} ({self.path}); the run goes on")
+
+
+def in_use(path: Path) -> bool:
+    """Whether a process has the session open. Only looks; a file that cannot be opened is not in use."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(file)
+    return False
+
+
+def _sync_folder(folder: Path) -> None:
+    """Force a folder's entries to disk, so that a new file's name survives a loss of power."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def read_rows(data: bytes) -> tuple[list[dict[str, Any]], int]:

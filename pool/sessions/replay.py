@@ -3,42 +3,90 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from pool.messages import Encoded, Message, ReasoningField, Role, ToolCall
+from pool.sessions.mend import acceptable
 
 
 @dataclass(slots=True)
 class Resumed:
-    """What a log says. messages are in order, the system message first; head is the last head's JSON text."""
+    """What a log says. messages are in order, the system message first; head is the last head's JSON text.
+
+    left_out counts messages that a strict server would refuse because others beside them were lost with damaged lines.
+    """
 
     messages: list[Encoded] = field(default_factory=list[Encoded])
     head: str = ""
     next_seq: int = 0
     runs: int = 0
+    left_out: int = 0
 
 
 def resumed(rows: Iterable[dict[str, Any]]) -> Resumed:
-    """Play the rows. Unknown kinds are skipped."""
+    """Play the rows. Unknown kinds, and rows of subagents, are skipped."""
     out = Resumed()
+    replacement: _Replacement | None = None
     for row in rows:
-        out.next_seq = max(out.next_seq, int(row.get("seq", -1)) + 1)
-        match row.get("type"):
+        seq = row.get("seq")
+        out.next_seq = max(out.next_seq, seq + 1 if isinstance(seq, int) else 0)
+        if row.get("agent"):
+            continue
+        kind = row.get("type")
+        if replacement is not None and (kind != "message.added" or not replacement.wanted):
+            out.messages = replacement.outcome(out.messages)
+            replacement = None
+        match kind:
             case "head.set":
                 out.head = str(row.get("head", ""))
             case "history.compacted":
-                del out.messages[1:]
+                wanted = row.get("follow", -1)
+                if isinstance(wanted, int) and wanted >= 0:
+                    replacement = _Replacement(wanted, out.messages[:1])
+                else:
+                    del out.messages[1:]
             case "message.added":
-                if row.get("replaces_last") and out.messages:
-                    out.messages.pop()
-                out.messages.append(decode(str(row["text"])))
+                if replacement is not None:
+                    replacement.wanted -= 1
+                _take(row, out.messages if replacement is None else replacement.messages)
             case "run.started":
                 out.runs += 1
             case _:
                 pass
+    messages = out.messages if replacement is None else replacement.outcome(out.messages)
+    out.messages = acceptable(messages)
+    out.left_out = len(messages) - len(out.messages)
     return out
+
+
+@dataclass(slots=True)
+class _Replacement:
+    """A compaction whose messages are being read; it counts once none is wanted any more."""
+
+    wanted: int
+    messages: list[Encoded]
+
+    def outcome(self, before: list[Encoded]) -> list[Encoded]:
+        return before if self.wanted else self.messages
+
+
+def _take(row: dict[str, Any], messages: list[Encoded]) -> None:
+    try:
+        encoded = decode(str(row["text"]))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return
+    if encoded.message.role is Role.SYSTEM:
+        messages[:1] = [encoded] if _begins(messages) else [encoded, *messages[:1]]
+        return
+    if row.get("replaces_last") and messages and messages[-1].message.role is not Role.SYSTEM:
+        messages.pop()
+    messages.append(encoded)
+
+
+def _begins(messages: Sequence[Encoded]) -> bool:
+    return bool(messages) and messages[0].message.role is Role.SYSTEM
 
 
 def decode(text: str) -> Encoded:
@@ -56,6 +104,7 @@ def decode(text: str) -> Encoded:
         name,
         tuple(_call(c) for c in calls),
         row.get("tool_call_id", ""),
+        row.get("tool_name", ""),
     )
     return Encoded(message, text.encode())
 

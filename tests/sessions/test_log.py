@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -16,7 +18,7 @@ from hypothesis import strategies as st
 
 from pool.agent.hub import EventHub
 from pool.events import Notice
-from pool.sessions.log import Header, SessionBusy, SessionLog, read_rows
+from pool.sessions.log import LOCK_PAUSE_SECONDS, Header, SessionBusy, SessionLog, in_use, read_rows
 
 HEADER = Header("018f-test", "/w", 1.0, "0")
 WRITER = """
@@ -124,6 +126,109 @@ def test_a_full_disk_is_said_once_and_saving_goes_on_later(tmp_path: Path, monke
     assert len(said) == 2
     log.close()
     assert [r.get("n") for r in read_rows(path.read_bytes())[0]] == [None, 0, 1, 2, 3]
+
+
+FULL_DISK = """
+import resource, sys
+from pathlib import Path
+from pool.sessions.log import SessionLog
+said = []
+log, _, _ = SessionLog.reopen(Path(sys.argv[1]), said.append)
+before = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, before[1]))
+n = 0
+while log.saving:
+    log.write({"n": n, "text": "x" * 999}, sync=n % 3 == 0)
+    print(n, log.saving)
+    n += 1
+for n in range(n, n + 4):
+    log.write({"n": n, "text": "x" * 99}, sync=True)
+    print(n, log.saving)
+resource.setrlimit(resource.RLIMIT_FSIZE, before)
+log.write({"n": n + 1}, sync=True)
+print(n + 1, log.saving)
+print(len(said), *said, sep="|")
+"""
+
+
+def test_a_file_that_may_not_grow_keeps_whole_records_and_says_it_once(tmp_path: Path) -> None:
+    """HEAD-10, with a limit of the kernel's; what waited is written once there is room."""
+    path = made(tmp_path)
+    done = subprocess.run([sys.executable, "-c", FULL_DISK, str(path)], capture_output=True, text=True, check=True)
+    *lines, said = done.stdout.splitlines()
+    saved = [line.split()[1] == "True" for line in lines]
+    assert saved == [True] * (len(lines) - 6) + [False] * 5 + [True]
+    assert said.startswith("2|nothing is being saved: File too large")
+    assert [row["n"] for row in read_rows(path.read_bytes())[0][1:]] == list(range(len(lines)))
+
+
+def test_what_the_disk_refused_when_it_was_forced_there_is_written_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = SessionLog.create(tmp_path, HEADER, lambda text: None)
+    log.write({"n": 0}, sync=False)
+
+    def refuse(fd: int) -> None:
+        os.ftruncate(fd, log.path.stat().st_size - 3)  # the kernel drops pages that it could not write
+        raise OSError(5, "Input/output error")
+
+    with log:
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fdatasync", refuse)
+            log.write({"n": 1}, sync=True)
+        assert not log.saving
+        log.write({"n": 2}, sync=False)
+        assert log.saving
+    assert [row.get("n") for row in read_rows(log.path.read_bytes())[0]] == [None, 0, 1, 2]
+
+
+def test_after_a_torn_record_that_cannot_be_taken_back_the_next_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.write
+
+    def half(fd: int, data: bytes) -> int:
+        if len(data) < 5:
+            raise OSError(28, "No space left on device")
+        return real(fd, data[: len(data) // 2])
+
+    def refuse(fd: int, size: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    with SessionLog.create(tmp_path, HEADER, lambda text: None) as log:
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "write", half)
+            patch.setattr(os, "ftruncate", refuse)
+            log.write({"n": 1}, sync=True)
+        log.write({"n": 2}, sync=True)
+    assert [row.get("n") for row in read_rows(log.path.read_bytes())[0]] == [None, 1, 2]
+
+
+def test_a_session_that_is_deleted_while_it_is_opened_is_not_opened(tmp_path: Path) -> None:
+    path = made(tmp_path)
+    log, _, _ = SessionLog.reopen(path, print)
+    assert in_use(path)
+    with ThreadPoolExecutor() as pool:
+        opening = pool.submit(SessionLog.reopen, path, print)
+        time.sleep(LOCK_PAUSE_SECONDS)
+        log.remove()
+        with pytest.raises(FileNotFoundError):
+            opening.result()
+    assert not in_use(path)
+    with pytest.raises(FileNotFoundError):
+        SessionLog.reopen(path, print)
+
+
+def test_looking_whether_a_session_is_in_use_does_not_keep_it_from_being_opened(tmp_path: Path) -> None:
+    path = made(tmp_path)
+    looker = os.open(path, os.O_RDONLY)
+    fcntl.flock(looker, fcntl.LOCK_SH)
+    with ThreadPoolExecutor() as pool:
+        opening = pool.submit(SessionLog.reopen, path, print)
+        time.sleep(LOCK_PAUSE_SECONDS)
+        os.close(looker)
+        opening.result()[0].close()
+    assert not in_use(path)
 
 
 def test_events_and_text_of_every_kind_are_kept(tmp_path: Path) -> None:

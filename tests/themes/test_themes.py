@@ -13,6 +13,9 @@ from pool_themes import ROLES, Theme, ThemeError, load, names, parse
 READABLE_CONTRAST = 4.5
 """WCAG 2.2, level AA, for text of normal size."""
 
+HIGH_CONTRAST = 7.0
+"""WCAG 2.2, level AAA."""
+
 DIFF_BACKGROUND = {"added": "added_background", "removed": "removed_background"}
 NOT_TEXT = {"background", "surface", "panel", "border", "border_focused", "selection", *DIFF_BACKGROUND.values()}
 
@@ -22,8 +25,30 @@ def theme(request: pytest.FixtureRequest) -> Theme:
     return load(str(request.param))
 
 
+XTERM = {
+    "black": "#000000",
+    "red": "#cd0000",
+    "green": "#00cd00",
+    "yellow": "#cdcd00",
+    "blue": "#0000ee",
+    "magenta": "#cd00cd",
+    "cyan": "#00cdcd",
+    "white": "#e5e5e5",
+    "bright_black": "#7f7f7f",
+    "bright_red": "#ff0000",
+    "bright_green": "#00ff00",
+    "bright_yellow": "#ffff00",
+    "bright_blue": "#5c5cff",
+    "bright_magenta": "#ff00ff",
+    "bright_cyan": "#00ffff",
+    "bright_white": "#ffffff",
+}
+"""What xterm shows for the sixteen colours when nobody changed them."""
+
+
 def luminance(colour: str) -> float:
     """Relative luminance, 0 to 1, by the WCAG's formula for sRGB."""
+    colour = XTERM.get(colour.removeprefix("ansi_"), colour)
     channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
@@ -39,10 +64,19 @@ def test_contrast_is_the_wcags() -> None:
     assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
 
 
-def test_there_is_a_dark_and_a_light_one() -> None:
-    assert names() == ("pool-dark", "pool-light")
-    assert [load(n).dark for n in names()] == [True, False]
+def test_there_is_a_theme_for_everybody() -> None:
+    themes = [load(n) for n in names()]
+    assert len(themes) >= 8
     assert pool_themes.DEFAULT in names()
+    for kind in ("pool", "contrast", "clear", "sixteen"):
+        assert {t.dark for t in themes if t.name.startswith(kind)} == {True, False}
+    assert [t.name for t in themes if t.ansi] == ["sixteen-dark", "sixteen-light"]
+
+
+@pytest.mark.parametrize("name", ["contrast-dark", "contrast-light"])
+def test_high_contrast_is_high(name: str) -> None:
+    colours = load(name).colours
+    assert all(contrast(getattr(colours, r), colours.background) >= HIGH_CONTRAST for r in set(ROLES) - NOT_TEXT)
 
 
 @pytest.mark.parametrize("role", sorted(set(ROLES) - NOT_TEXT))
@@ -100,3 +134,33 @@ def test_a_wrong_file_is_refused_with_the_reason(old: str, new: str, says: str) 
     assert old in text
     with pytest.raises(ThemeError, match=says):
         parse("mine", text.replace(old, new))
+
+
+DEUTERANOPIA = (
+    (0.367322, 0.860646, -0.227968),
+    (0.280085, 0.672501, 0.047413),
+    (-0.011820, 0.042940, 0.968881),
+)
+"""What is left of linear RGB without the middle-wave cones: Machado, Oliveira and Fernandes 2009, severity 1.0."""
+
+TOLD_APART = 0.25
+"""Distance of two colours in linear RGB; the diff colours of `pool-dark` are nearer than this to a deuteranope."""
+
+
+def seen_by_deuteranope(colour: str) -> list[float]:
+    channels = [(int(colour[i : i + 2], 16) / 255) ** 2.2 for i in (1, 3, 5)]
+    return [sum(a * b for a, b in zip(row, channels, strict=True)) for row in DEUTERANOPIA]
+
+
+def apart(one: str, other: str) -> float:
+    pairs = zip(seen_by_deuteranope(one), seen_by_deuteranope(other), strict=True)
+    return sum((a - b) ** 2 for a, b in pairs) ** 0.5
+
+
+@pytest.mark.parametrize("name", ["clear-dark", "clear-light"])
+def test_colour_blind_people_tell_good_from_bad(name: str) -> None:
+    colours = load(name).colours
+    assert apart(colours.added, colours.removed) > TOLD_APART
+    assert apart(colours.success, colours.error) > TOLD_APART
+    usual = load("pool-dark").colours
+    assert apart(usual.added, usual.removed) < TOLD_APART

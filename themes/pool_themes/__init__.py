@@ -16,7 +16,9 @@ from typing import Any
 DEFAULT = "pool-dark"
 
 _COLOUR = re.compile(r"#[0-9a-f]{6}")
+_ANSI_COLOUR = re.compile(r"ansi_(?:bright_)?(?:black|red|green|yellow|blue|magenta|cyan|white)")
 _HEAD_KEYS = {"title", "dark", "code_style", "colours"}
+_OPTIONAL_KEYS = {"ansi"}
 
 
 class ThemeError(ValueError):
@@ -25,7 +27,7 @@ class ThemeError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Colours:
-    """One colour for each role, as `#rrggbb` in lower case."""
+    """One colour for each role: `#rrggbb` in lower case, or `ansi_red` and the like in a theme of 16 colours."""
 
     # Surfaces, from the back to the front, and what stands on them.
     background: str
@@ -60,13 +62,17 @@ class Colours:
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """A theme. title is for people; code_style is the name of a Pygments style for code blocks."""
+    """A theme. title is for people; code_style is the name of a Pygments style for code blocks.
+
+    ansi: its colours are the terminal's own sixteen.
+    """
 
     name: str
     title: str
     dark: bool
     code_style: str
     colours: Colours
+    ansi: bool = False
 
 
 ROLES = tuple(f.name for f in fields(Colours))
@@ -93,18 +99,21 @@ def parse(name: str, text: str) -> Theme:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ThemeError(f"theme {name}: not TOML: {error}") from error
-    _check_keys(name, "the file", set(data), _HEAD_KEYS)
+    _check_keys(name, "the file", set(data) - _OPTIONAL_KEYS, _HEAD_KEYS)
+    ansi = _value(name, {"ansi": False, **data}, "ansi", bool)
+    form, how = (_ANSI_COLOUR, "'ansi_bright_blue'") if ansi else (_COLOUR, "'#rrggbb' in lower case")
     colours = _value(name, data, "colours", dict)
     _check_keys(name, "[colours]", set(colours), set(ROLES))
     for role, colour in colours.items():
-        if not isinstance(colour, str) or not _COLOUR.fullmatch(colour):
-            raise ThemeError(f"theme {name}: {role} is {colour!r}; write it as '#rrggbb' in lower case")
+        if not isinstance(colour, str) or not form.fullmatch(colour):
+            raise ThemeError(f"theme {name}: {role} is {colour!r}; write it as {how}")
     return Theme(
         name=name,
         title=_value(name, data, "title", str),
         dark=_value(name, data, "dark", bool),
         code_style=_value(name, data, "code_style", str),
         colours=Colours(**colours),
+        ansi=ansi,
     )
 
 

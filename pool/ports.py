@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
-from pool.events import Event
+from pool.events import Event, SuggestedRule
 
 
 class EventLog(Protocol):
@@ -34,19 +34,12 @@ class Remember(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class SuggestedRule:
-    """A rule that an answer may set: its text, such as `shell(git log *)`, and in words what it would cover."""
-
-    text: str
-    covers: str
-
-
-@dataclass(frozen=True, slots=True)
 class ApprovalRequest:
     """What a person is asked. preview is the exact command or diff, as data; why says which rule asks.
 
     rules are what `similar` and `always` would allow, all of them together. Without any, `similar` is not offered, and
-    `always` means this exact call. can_keep: `always` is offered.
+    `always` means this exact call. can_keep: `always` is offered. policy says what the sandbox allows the call and what
+    not. call_id is unique among questions: a later step of a call has more behind the call's id.
     """
 
     call_id: str
@@ -58,6 +51,7 @@ class ApprovalRequest:
     why: str
     rules: tuple[SuggestedRule, ...] = ()
     can_keep: bool = False
+    policy: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,3 +71,30 @@ class Approver(Protocol):
     """Answers approval requests: a person in a face, or a program."""
 
     async def ask(self, request: ApprovalRequest) -> ApprovalAnswer: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Something that the model asks the user. choices may be empty; free_text: other answers than those are taken."""
+
+    id: str
+    text: str
+    choices: tuple[str, ...] = ()
+    free_text: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What was answered: one of the choices or other words. by is person or program."""
+
+    text: str
+    by: str = "person"
+
+
+@runtime_checkable
+class Questioner(Protocol):
+    """An approver that can also bring a question of the model to somebody."""
+
+    async def question(self, question: Question) -> Answer | None:
+        """The answer; None if nobody gives one."""
+        ...

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pool.agent.questions import Desk, Questions
 from pool.agent.rules.kept import KeptApprovals, KeptError, fingerprint
 from pool.agent.rules.ruleset import RuleSet
 from pool.agent.rules.suggest import parsed, suggest
 from pool.agent.rules.syntax import SHELL, Action
 from pool.config.settings import Mode
+from pool.events import Body, ModeChanged, Notice
 from pool.ports import ApprovalAnswer, ApprovalRequest, Approver, Remember, SuggestedRule
 from pool_tools import Effect
 
@@ -20,8 +21,11 @@ _WRITES_FREELY = frozenset({Mode.ACCEPT_EDITS, Mode.AUTO, Mode.ALLOW_ALL})
 _SHOWN_CHARS = 200
 
 
+__all__ = ["Approvals", "NobodyThere", "Questions", "Unsettled"]
+
+
 @dataclass(frozen=True, slots=True)
-class Question:
+class Unsettled:
     """A call that somebody has to be asked about: why, and which rules would let it and its like through."""
 
     why: str
@@ -31,8 +35,12 @@ class Question:
 class Approvals:
     """Decides by rules, then by what was approved before, then by mode; then asks.
 
-    sandboxed: commands are confined by a sandbox that was proven to work. The mode may be changed between calls.
+    sandboxed: commands are confined by a sandbox that was proven to work. read_only_sandbox says whether a command that
+    starts now could change nothing: what lets commands run in plan mode.
     """
+
+    sandboxed: bool
+    read_only_sandbox: Callable[[], bool]
 
     def __init__(
         self,
@@ -42,25 +50,46 @@ class Approvals:
         approver: Approver,
         rules: RuleSet,
         kept: KeptApprovals,
-        warn: Callable[[str], object],
+        tell: Callable[[Body], object],
     ) -> None:
-        """rules are the user's own; those kept for the checkout join them. warn takes what a person should know."""
-        self.mode = mode
+        """rules are the user's own; those kept for the checkout join them. tell takes events for people."""
+        self._mode = mode
+        self._followers: list[Callable[[Mode], object]] = []
         self.sandboxed = sandboxed
+        self.read_only_sandbox = _never
         self.rules = rules
+        self._desk = Desk[ApprovalRequest, ApprovalAnswer]()
         self._approver = approver
         self._kept = kept
-        self._warn = warn
+        self._tell = tell
         self._exact: set[str] = set()
         try:
             loaded = kept.load()
         except KeptError as error:
-            warn(str(error))
+            self._warn(str(error))
             return
         rules.add(loaded.rules)
         self._exact.update(print_ for print_, _ in loaded.calls)
 
-    def judge(self, tool: str, args: Mapping[str, Any], effect: Effect) -> ApprovalAnswer | Question:
+    @property
+    def mode(self) -> Mode:
+        return self._mode
+
+    def set_mode(self, mode: Mode) -> None:
+        """Change the mode for the next call on; what runs or was asked already goes on as it was."""
+        before, self._mode = self._mode, mode
+        if mode is before:
+            return
+        for follower in self._followers:
+            follower(mode)
+        self._tell(ModeChanged(mode.value, before.value))
+
+    def follow_mode(self, follower: Callable[[Mode], object]) -> None:
+        """Call follower with the mode, now and before any later mode holds for a call."""
+        self._followers.append(follower)
+        follower(self._mode)
+
+    def judge(self, tool: str, args: Mapping[str, Any], effect: Effect) -> ApprovalAnswer | Unsettled:
         """An answer where rules, memory or mode have one, else the question. Blocks for some milliseconds at most."""
         verdict = self.rules.judge(tool, args, free_writes=self.mode in _WRITES_FREELY)
         if verdict.action is Action.DENY:
@@ -72,19 +101,21 @@ class Approvals:
             return ApprovalAnswer(True, "rule", "this exact call was approved before")
         match verdict.action:
             case Action.ASK if verdict.guards or self.mode is not Mode.ALLOW_ALL:
-                return Question(verdict.why)
+                return Unsettled(verdict.why)
             case Action.ALLOW:
                 return ApprovalAnswer(True, "rule", verdict.why)
             case _ if isinstance(by_mode, ApprovalAnswer):
                 return by_mode
             case _:
                 why = f"{by_mode}; {verdict.why}" if verdict.why else by_mode
-                return Question(why, suggest(self.rules, tool, args))
+                return Unsettled(why, suggest(self.rules, tool, args))
 
     def by_mode(self, effect: Effect) -> ApprovalAnswer | str:
         """An answer where the mode has one, else why a person must be asked."""
         match self.mode, effect:
             case _, Effect.READ:
+                return ApprovalAnswer(True, "mode")
+            case Mode.PLAN, Effect.EXECUTE if self.read_only_sandbox():
                 return ApprovalAnswer(True, "mode")
             case Mode.PLAN, _:
                 return ApprovalAnswer(False, "mode", "Plan mode is read-only: say what you would do instead.")
@@ -112,11 +143,32 @@ class Approvals:
         return self._kept.usable
 
     async def ask(self, request: ApprovalRequest) -> ApprovalAnswer:
-        """Ask whoever answers for this run, and remember the answer as far as it says."""
-        answer = await self._approver.ask(request)
+        """Ask whoever answers for this run, and remember the answer as far as it says.
+
+        The approver is asked, and `answer` is taken from anybody else; the first answer counts.
+        """
+        answer = await self._desk.first(request.call_id, request, lambda: self._asked(request))
         if answer.allowed and answer.remember is not Remember.ONCE:
             self._remember(request, answer.remember)
         return answer
+
+    def answer(self, call_id: str, answer: ApprovalAnswer) -> bool:
+        """Answer what `pending` lists, by its call_id; False, and nothing happens, if it is not open any more."""
+        return self._desk.answer(call_id, answer)
+
+    def pending(self) -> Sequence[ApprovalRequest]:
+        """What waits for an answer, oldest first."""
+        return self._desk.waiting
+
+    async def _asked(self, request: ApprovalRequest) -> ApprovalAnswer:
+        try:
+            return await self._approver.ask(request)
+        except Exception as error:  # a face that fails must not cost the run, nor let the call run
+            self._warn(f"who was to answer failed: {error!r}")
+            return ApprovalAnswer(False, "program", "It could not be asked for: the interface failed.")
+
+    def _warn(self, text: str) -> None:
+        self._tell(Notice("warning", text))
 
     def _remember(self, request: ApprovalRequest, remember: Remember) -> None:
         rules = parsed(request.rules) if remember is not Remember.EXACT else []
@@ -131,6 +183,10 @@ class Approvals:
                 self._kept.add(rules, calls)
             except KeptError as error:
                 self._warn(f"{error}. The answer holds for this session only")
+
+
+def _never() -> bool:
+    return False
 
 
 _DOES = {Effect.READ: "read", Effect.WRITE: "change files", Effect.EXECUTE: "run commands", Effect.NETWORK: "reach out"}
@@ -156,32 +212,3 @@ class NobodyThere:
         return ApprovalAnswer(
             False, "rule", f"Nobody is there to approve it ({request.why}); the user can allow it with {lift}."
         )
-
-
-class Questions:
-    """Questions that are open to several faces: the first answer counts, later ones are told so."""
-
-    def __init__(self) -> None:
-        self._open: dict[str, tuple[ApprovalRequest, asyncio.Future[ApprovalAnswer]]] = {}
-
-    @property
-    def waiting(self) -> Sequence[ApprovalRequest]:
-        """What waits for an answer, oldest first; for a face that joins late."""
-        return tuple(request for request, _ in self._open.values())
-
-    async def ask(self, request: ApprovalRequest) -> ApprovalAnswer:
-        """Wait for the first answer. Cancelled, the question is gone."""
-        future: asyncio.Future[ApprovalAnswer] = asyncio.get_running_loop().create_future()
-        self._open[request.call_id] = (request, future)
-        try:
-            return await future
-        finally:
-            del self._open[request.call_id]
-
-    def answer(self, call_id: str, answer: ApprovalAnswer) -> bool:
-        """Answer a question; False if it is no longer open."""
-        entry = self._open.get(call_id)
-        if entry is None or entry[1].done():
-            return False
-        entry[1].set_result(answer)
-        return True

@@ -13,8 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from pool.agent.approvals import Approvals, Question
+from pool.agent.approvals import Approvals, Unsettled
 from pool.agent.hub import EventHub
+from pool.agent.questions import WaitingClock
 from pool.events import (
     ApprovalAsked,
     ApprovalGiven,
@@ -65,6 +66,21 @@ class Outcome:
     changes: tuple[ChangedFile, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """What is to be approved: a call, or a later step of it. id is its own, call that of the call."""
+
+    id: str
+    call: str
+    name: str
+    args: Mapping[str, Any]
+    effect: Effect
+    preview: Preview
+
+
+PolicyWords = Callable[[Effect], str]
+"""Says what the sandbox allows a call with such an effect, and what not."""
+
 Gate = Callable[[str, Mapping[str, Any]], str]
 """Says why a call by its name and arguments is not to be run, "" if it may."""
 
@@ -76,20 +92,22 @@ def _open_gate(name: str, args: Mapping[str, Any]) -> str:
 class CallRunner:
     """Prepares and runs the calls of one agent with its tools."""
 
-    def __init__(self, tools: Sequence[Tool], approvals: Approvals, hub: EventHub) -> None:
+    def __init__(
+        self, tools: Sequence[Tool], approvals: Approvals, hub: EventHub, clock: WaitingClock, policy: PolicyWords
+    ) -> None:
+        """clock counts the time that people are waited for; policy is shown with a question."""
         self.tools = {t.spec.name: t for t in tools}
         self._approvals = approvals
         self._hub = hub
-        self._waited = 0.0
-        self._asked_at: float | None = None
-        self._asking = asyncio.Lock()
+        self._clock = clock
+        self._policy = policy
         self.finished: dict[str, Outcome] = {}
         self._gate: Gate = _open_gate
 
     @property
     def waited_seconds(self) -> float:
-        """How long answers to approvals have been waited for, the one that is waited for now included."""
-        return self._waited + (time.monotonic() - self._asked_at if self._asked_at is not None else 0.0)
+        """How long people have been waited for, the wait that goes on now included."""
+        return self._clock.seconds
 
     # -- preparing
 
@@ -189,47 +207,48 @@ class CallRunner:
             return Outcome(name, call.args, call.effect, "invalid", call.refusal, call.data)
         if blocked := self._gate(name, call.args):
             return Outcome(name, call.args, call.effect, "blocked", blocked)
-        answer = await self._approval(call)
+        answer = await self._approval(_Subject(call.call.id, call.call.id, name, call.args, call.effect, call.preview))
         if not answer.allowed:
             text = f"{name} was not run: it was denied. {answer.reason}".rstrip()
             return Outcome(name, call.args, call.effect, "denied", text, {"denied_by": answer.by})
         self._hub.emit(CallStarted(name), call.call.id)
         return await self._run_tool(call, tool)
 
-    async def _approval(self, call: PreparedCall) -> ApprovalAnswer:
+    async def _approval(self, subject: _Subject) -> ApprovalAnswer:
         """The answer for a call. One question is asked at a time; what it is remembered for counts for the next."""
-        answer = await self._judged(call)
-        asked = isinstance(answer, Question)
-        if isinstance(answer, Question):
-            async with self._asking:
-                answer = await self._judged(call)
-                if isinstance(answer, Question):
-                    answer = await self._ask(call, answer)
-        if asked or not answer.allowed or call.effect is not Effect.READ:
-            self._hub.emit(ApprovalGiven(answer.allowed, answer.by, answer.reason), call.call.id)
+        answer = await self._judged(subject)
+        asked = isinstance(answer, Unsettled)
+        if isinstance(answer, Unsettled):
+            async with self._clock.turn:
+                answer = await self._judged(subject)
+                if isinstance(answer, Unsettled):
+                    answer = await self._ask(subject, answer)
+        if asked or not answer.allowed or subject.effect is not Effect.READ:
+            self._hub.emit(ApprovalGiven(answer.allowed, answer.by, answer.reason, subject.id), subject.call)
         return answer
 
-    async def _judged(self, call: PreparedCall) -> ApprovalAnswer | Question:
-        return await asyncio.to_thread(self._approvals.judge, call.call.name, call.args, call.effect)
+    async def _judged(self, subject: _Subject) -> ApprovalAnswer | Unsettled:
+        return await asyncio.to_thread(self._approvals.judge, subject.name, subject.args, subject.effect)
 
-    async def _ask(self, call: PreparedCall, question: Question) -> ApprovalAnswer:
-        self._hub.emit(ApprovalAsked(call.call.name, question.why), call.call.id)
+    async def _ask(self, subject: _Subject, question: Unsettled) -> ApprovalAnswer:
+        # In a thread, as a sandbox that is still being tried out would block.
+        policy = await asyncio.to_thread(self._policy, subject.effect)
         request = ApprovalRequest(
-            call.call.id,
-            call.call.name,
-            call.args,
-            call.effect.value,
-            call.preview.kind,
-            call.preview.body,
+            subject.id,
+            subject.name,
+            subject.args,
+            subject.effect.value,
+            subject.preview.kind,
+            subject.preview.body,
             question.why,
             question.rules,
             self._approvals.can_keep,
+            policy,
         )
-        self._asked_at = time.monotonic()
-        try:
+        # No step of the loop lies between the event and the question: who sees the one can answer the other.
+        self._hub.emit(_asked(request), subject.call)
+        with self._clock.running():
             return await self._approvals.ask(request)
-        finally:
-            self._waited, self._asked_at = self.waited_seconds, None
 
     async def _run_tool(self, call: PreparedCall, tool: Tool) -> Outcome:
         def output(text: str) -> None:
@@ -250,3 +269,17 @@ class CallRunner:
 def _object(arguments: str) -> dict[str, Any]:
     value: Any = json.loads(arguments or "{}")
     return cast(dict[str, Any], value) if isinstance(value, dict) else {}
+
+
+def _asked(request: ApprovalRequest) -> ApprovalAsked:
+    return ApprovalAsked(
+        request.name,
+        request.why,
+        request.call_id,
+        request.effect,
+        request.preview_kind,
+        request.preview,
+        request.rules,
+        request.can_keep,
+        request.policy,
+    )

@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 from pool.agent.approvals import Approvals
+from pool.agent.asking import AskTool, UserQuestions
 from pool.agent.calls import CallRunner
 from pool.agent.compaction import Compactor
 from pool.agent.confinement import Confinement, confine
@@ -21,7 +22,9 @@ from pool.agent.guards.thinking import ThinkingGuard
 from pool.agent.history import History
 from pool.agent.hub import EventHub
 from pool.agent.loop import Agent, Labels
+from pool.agent.policywords import policy_words
 from pool.agent.prompt import system_prompt
+from pool.agent.questions import WaitingClock
 from pool.agent.resume import Opened, check_shape, open_log
 from pool.agent.rules.given import rules_of
 from pool.agent.rules.kept import KeptApprovals
@@ -47,6 +50,7 @@ class Session:
     agent: Agent
     hub: EventHub
     approvals: Approvals
+    questions: UserQuestions
     sandbox_note: str
 
 
@@ -77,15 +81,19 @@ async def open_session(settings: Settings, approver: Approver) -> AsyncGenerator
         stack.push_async_callback(toolbox.close)
         if link.client.transport.endpoint.is_loopback:
             toolbox.protect_memory()
+        questions = UserQuestions(approver, hub, WaitingClock())
+        tools = (*toolbox.tools, AskTool(questions))
         approvals = Approvals(
             mode,
             sandboxed=confined,
             approver=approver,
-            rules=rules_of(settings, [t.spec.name for t in toolbox.tools]),
+            rules=rules_of(settings, [t.spec.name for t in tools]),
             kept=KeptApprovals(settings.workspace),
-            warn=lambda text: hub.emit(Notice("warning", text)),
+            tell=hub.emit,
         )
-        session = _assemble(settings, link, hub, approvals, toolbox.tools, confinement, workspace.ledger.clear, opened)
+        session = _assemble(
+            settings, link, hub, approvals, questions, tools, confinement, workspace.ledger.clear, opened
+        )
         chosen = link.info.notes if link.info and not settings.model else ()
         for note in [*opened.notes, *chosen]:
             hub.emit(Notice("warning", note))
@@ -103,6 +111,7 @@ def _assemble(
     link: ServerLink,
     hub: EventHub,
     approvals: Approvals,
+    questions: UserQuestions,
     tools: Sequence[Tool],
     confinement: Confinement,
     clear_ledger: Callable[[], None],
@@ -124,6 +133,7 @@ def _assemble(
     exchange = Exchange(link=link, builder=RequestBuilder(head, shape), expect=expect, meter=TokenMeter(), hub=hub)
     replies = ReplyStream(exchange, hub, settings.budgets, settings.guards, tuple(expect.tools))
     workspace = str(settings.workspace)
+    sandbox = confinement.found.sandbox
 
     def guards() -> Sequence[Guard]:
         budgets, limits = settings.budgets, settings.guards
@@ -141,15 +151,17 @@ def _assemble(
         hub=hub,
         history=History(system_prompt(workspace), hub.emit, shape.encode, opened.earlier.messages),
         replies=replies,
-        calls=CallRunner(tools, approvals, hub),
+        calls=CallRunner(
+            tools, approvals, hub, questions.clock, lambda effect: policy_words(effect, sandbox.describe())
+        ),
         compactor=Compactor(replies, hub, clear_ledger),
         guards=guards,
         budgets=settings.budgets,
         auto_compact=settings.auto_compact,
         head=opened.earlier.head,
-        labels=Labels(workspace, link.model, link.display, approvals.mode.value, confinement.found.tier),
+        labels=Labels(workspace, link.model, link.display, lambda: approvals.mode.value, confinement.found.tier),
     )
-    return Session(agent, hub, approvals, confinement.note)
+    return Session(agent, hub, approvals, questions, confinement.note)
 
 
 def first_request(settings: Settings, model: str, prompt: str) -> bytes:
@@ -157,7 +169,7 @@ def first_request(settings: Settings, model: str, prompt: str) -> bytes:
     shape = for_address(settings.base_url).shape
     workspace = Workspace(settings.workspace)
     try:
-        tools = Toolbox(workspace, NoSandbox()).tools
+        tools = (*Toolbox(workspace, NoSandbox()).tools, AskTool())
         head = Head(model, settings.thinking, tuple(_declared(t) for t in tools), window=settings.window)
         history = History(system_prompt(str(settings.workspace)), lambda body: None, shape.encode)
         history.add_user(prompt)

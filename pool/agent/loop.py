@@ -74,12 +74,12 @@ class OutOfRoom(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """What `RunStarted` says about the surroundings."""
+    """What `RunStarted` says about the surroundings. mode is asked for at each run's start."""
 
     workspace: str
     model: str
     server: str
-    mode: str
+    mode: Callable[[], str]
     sandbox: str
 
 
@@ -137,7 +137,7 @@ class Agent:
         self._stop_asked = None
         self._waited_before = self._calls.waited_seconds
         labels = self._labels
-        self.hub.emit(RunStarted(prompt, labels.workspace, labels.model, labels.server, labels.mode, labels.sandbox))
+        self.hub.emit(RunStarted(prompt, labels.workspace, labels.model, labels.server, labels.mode(), labels.sandbox))
         self._say_head()
         self.history.add_user(prompt)
         self._task = asyncio.create_task(self._work_and_close())

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from pool.agent.approvals import Approvals, NobodyThere, Question, Questions
+from pool.agent.approvals import Approvals, NobodyThere, Questions, Unsettled
 from pool.agent.rules.kept import KeptApprovals
 from pool.agent.rules.ruleset import RuleSet
 from pool.agent.rules.syntax import Action, parse_rule
 from pool.config.settings import Mode
+from pool.events import Body, ModeChanged, Notice
 from pool.ports import ApprovalAnswer, ApprovalRequest, Approver, Remember
 from pool_tools import Effect
 
@@ -32,6 +33,7 @@ class Bench:
     ) -> None:
         (folder / name).mkdir(exist_ok=True)
         self.warnings: list[str] = []
+        self.told: list[Body] = []
         self.questions = Questions()
         self.kept = KeptApprovals(folder / name, folder / "state")
         self.approvals = Approvals(
@@ -40,28 +42,34 @@ class Bench:
             approver=self.questions,
             rules=RuleSet(PurePosixPath(folder / name), [parse_rule(action, text) for action, text in given]),
             kept=self.kept,
-            warn=self.warnings.append,
+            tell=self._told,
         )
+
+    def _told(self, body: Body) -> None:
+        self.told.append(body)
+        if isinstance(body, Notice):
+            self.warnings.append(body.text)
 
     def shell(self, command: str) -> str:
         return self.judged("shell", Effect.EXECUTE, command=command)
 
     def judged(self, tool: str, effect: Effect, **args: Any) -> str:
         answer = self.approvals.judge(tool, args, effect)
-        return ASKS if isinstance(answer, Question) else YES if answer.allowed else NO
+        return ASKS if isinstance(answer, Unsettled) else YES if answer.allowed else NO
 
     async def answer(self, command: str, remember: Remember) -> None:
         """Let a person answer the question about a command."""
         question = self.approvals.judge("shell", {"command": command}, Effect.EXECUTE)
-        assert isinstance(question, Question)
+        assert isinstance(question, Unsettled)
         asked = request(command, question)
         asking = asyncio.create_task(self.approvals.ask(asked))
-        await asyncio.sleep(0)
+        while not self.questions.waiting:
+            await asyncio.sleep(0)
         assert self.questions.answer(asked.call_id, ApprovalAnswer(True, "person", remember=remember))
         assert (await asking).allowed
 
 
-def request(command: str, question: Question, call_id: str = "c1") -> ApprovalRequest:
+def request(command: str, question: Unsettled, call_id: str = "c1") -> ApprovalRequest:
     return ApprovalRequest(
         call_id, "shell", {"command": command}, "execute", "command", command, question.why, question.rules, True
     )
@@ -144,7 +152,7 @@ async def test_exact_is_for_the_same_call_in_this_session(tmp_path: Path) -> Non
 async def test_similar_is_for_the_rules_that_were_shown_in_this_session(tmp_path: Path) -> None:
     bench = Bench(tmp_path)
     question = bench.approvals.judge("shell", {"command": "git log -3 | head"}, Effect.EXECUTE)
-    assert isinstance(question, Question)
+    assert isinstance(question, Unsettled)
     assert [r.text for r in question.rules] == ["shell(git log *)", "shell(head *)"]
     assert "git log" in question.rules[0].covers
     await bench.answer("git log -3 | head", Remember.SIMILAR)
@@ -190,7 +198,7 @@ def test_a_damaged_file_is_told_and_not_used(tmp_path: Path) -> None:
 
 async def test_the_first_answer_counts() -> None:
     questions = Questions()
-    asking = asyncio.create_task(questions.ask(request("ls", Question("why"))))
+    asking = asyncio.create_task(questions.ask(request("ls", Unsettled("why"))))
     await asyncio.sleep(0)
     assert [r.preview for r in questions.waiting] == ["ls"]
     assert questions.answer("c1", ApprovalAnswer(False, "person", "not now"))
@@ -202,7 +210,7 @@ async def test_the_first_answer_counts() -> None:
 
 async def test_a_question_that_is_taken_back_is_gone() -> None:
     questions = Questions()
-    asking = asyncio.create_task(questions.ask(request("ls", Question("why"))))
+    asking = asyncio.create_task(questions.ask(request("ls", Unsettled("why"))))
     await asyncio.sleep(0)
     asking.cancel()
     await asyncio.wait([asking])
@@ -218,7 +226,68 @@ async def test_without_a_person_the_answer_names_what_would_allow_it(tmp_path: P
         ("python -c 'x'", "--mode auto or --mode allow-all"),
     ]:
         question = bench.approvals.judge("shell", {"command": command}, Effect.EXECUTE)
-        assert isinstance(question, Question)
+        assert isinstance(question, Unsettled)
         answer = await nobody.ask(request(command, question))
         assert not answer.allowed
         assert flags in answer.reason
+
+
+async def test_anybody_may_answer_by_id_and_the_first_counts(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    question = bench.approvals.judge("shell", {"command": "make"}, Effect.EXECUTE)
+    assert isinstance(question, Unsettled)
+    asking = asyncio.create_task(bench.approvals.ask(request("make", question)))
+    await asyncio.sleep(0)
+    assert [r.preview for r in bench.approvals.pending()] == ["make"]
+    assert not bench.approvals.answer("c2", ApprovalAnswer(True, "program"))
+    assert bench.approvals.answer("c1", ApprovalAnswer(True, "program", remember=Remember.EXACT))
+    assert not bench.approvals.answer("c1", ApprovalAnswer(False, "person"))
+    assert not bench.approvals.pending()
+    assert (await asking).by == "program"
+    assert not bench.approvals.answer("c1", ApprovalAnswer(False, "person"))
+    await asyncio.sleep(0)
+    assert not bench.questions.waiting  # the face's own question is taken back
+    assert bench.shell("make") == YES
+
+
+async def test_a_face_that_fails_denies(tmp_path: Path) -> None:
+    class Broken:
+        async def ask(self, request: ApprovalRequest) -> ApprovalAnswer:
+            raise RuntimeError("no terminal")
+
+    bench = Bench(tmp_path)
+    approvals = Approvals(
+        Mode.DEFAULT,
+        sandboxed=True,
+        approver=Broken(),
+        rules=bench.approvals.rules,
+        kept=bench.kept,
+        tell=bench.told.append,
+    )
+    answer = await approvals.ask(request("ls", Unsettled("why")))
+    assert not answer.allowed
+    assert bench.told == [Notice("warning", "who was to answer failed: RuntimeError('no terminal')")]
+
+
+def test_a_new_mode_holds_from_the_next_call_on_and_is_told(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, Mode.DEFAULT)
+    followed: list[Mode] = []
+    bench.approvals.follow_mode(followed.append)
+    assert bench.shell("make") == ASKS
+    bench.approvals.set_mode(Mode.AUTO)
+    assert bench.shell("make") == YES
+    bench.approvals.set_mode(Mode.AUTO)
+    bench.approvals.set_mode(Mode.PLAN)
+    assert bench.shell("make") == NO
+    assert followed == [Mode.DEFAULT, Mode.AUTO, Mode.PLAN]
+    assert bench.told == [ModeChanged("auto", "default"), ModeChanged("plan", "auto")]
+
+
+def test_plan_runs_commands_only_where_they_can_change_nothing(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, Mode.PLAN, (Action.DENY, "shell(curl *)"))
+    assert bench.shell("git log") == NO
+    bench.approvals.read_only_sandbox = lambda: True
+    assert bench.shell("git log") == YES
+    assert bench.shell("curl x") == NO
+    assert bench.judged("write", Effect.WRITE, path="a") == NO
+    assert bench.judged("git", Effect.NETWORK, action="push") == NO

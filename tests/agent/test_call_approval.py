@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +14,18 @@ from pool.agent.factory import Session, open_session
 from pool.agent.ids import new_id
 from pool.agent.state import Stop
 from pool.config.settings import Budgets, Mode, SandboxChoice, Settings
-from pool.events import ApprovalAsked, ApprovalGiven, Body, CallFinished, CallStarted, RunFinished, StopReason
+from pool.events import (
+    ApprovalAsked,
+    ApprovalGiven,
+    Body,
+    CallFinished,
+    CallStarted,
+    Event,
+    RunFinished,
+    RunStarted,
+    StopReason,
+    SuggestedRule,
+)
 from pool.ports import ApprovalAnswer, ApprovalRequest, Remember
 from tests.cases.driver import MODEL, ModelServer, Step, answer, finish, last_result, piece, say
 
@@ -104,7 +115,7 @@ async def test_no_with_a_reason_reaches_the_model(tmp_path: Path) -> None:
         assert (finished.reason, finished.exit_code) == (StopReason.DENIED, 7)
         assert "not on a Friday" in last_result(here.server.bodies[-1])
         (given,) = here.seen(ApprovalGiven)
-        assert given == ApprovalGiven(False, "person", "not on a Friday")
+        assert given == ApprovalGiven(False, "person", "not on a Friday", "c0")
 
 
 async def test_similar_spares_the_next_question(tmp_path: Path) -> None:
@@ -169,3 +180,45 @@ async def test_looking_at_jobs_and_git_asks_nobody(tmp_path: Path) -> None:
         assert (await here.reply(YES)).arguments["action"] == "start"
         await running
         assert len(here.seen(ApprovalAsked)) == 1
+
+
+async def _until(events: AsyncIterator[Event], kind: type[Body]) -> AsyncIterator[Body]:
+    """Bodies up to the first of a kind."""
+    async for event in events:
+        yield event.body
+        if isinstance(event.body, kind):
+            return
+
+
+async def test_a_face_that_attaches_later_finds_all_it_needs_to_answer(tmp_path: Path) -> None:
+    """By the events of before alone, and by the id in them; `Approvals.pending` has the same."""
+    async with desk(tmp_path, calls(("shell", SHELL % "sort -r x")), answer("Done.")) as here:
+        running = here.start()
+        await here.asked()
+        late = here.session.hub.subscribe()
+        found = [body async for body in _until(late, ApprovalAsked)]
+        asked = found[-1]
+        assert isinstance(asked, ApprovalAsked)
+        assert (asked.id, asked.name, asked.effect) == ("c0", "shell", "execute")
+        assert (asked.preview_kind, asked.preview) == ("command", "sort -r x")
+        assert asked.why == "mode default asks before it can run commands"
+        assert asked.rules == (SuggestedRule("shell(sort *)", "`sort` with any other words after it"),)
+        assert asked.can_keep
+        assert asked.policy == "no sandbox: commands can do whatever you can"
+        assert [r.call_id for r in here.session.approvals.pending()] == ["c0"]
+        assert here.session.approvals.answer(asked.id, YES)
+        assert not here.session.approvals.answer(asked.id, YES)
+        await running
+        assert not here.questions.waiting
+
+
+async def test_a_new_mode_counts_for_the_next_call_and_run(tmp_path: Path) -> None:
+    steps = [calls(("write", '{"path":"a","content":"x"}')), answer("Done."), answer("Again.")]
+    async with desk(tmp_path, *steps) as here:
+        here.session.approvals.set_mode(Mode.ACCEPT_EDITS)
+        assert (await here.start()).reason is StopReason.COMPLETED
+        assert not here.seen(ApprovalAsked)
+        assert [body.mode for body in here.seen(RunStarted)] == ["accept-edits"]
+        here.session.approvals.set_mode(Mode.PLAN)
+        await here.start()
+        assert [body.mode for body in here.seen(RunStarted)] == ["accept-edits", "plan"]

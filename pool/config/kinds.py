@@ -221,7 +221,9 @@ class Thinking(Kind):
         raise self._no()
 
     def schema(self) -> dict[str, Any]:
-        return {"anyOf": [{"enum": ["on", "off", *self.levels]}, {"type": "boolean"}, {"type": "integer", "minimum": 1}]}
+        return {
+            "anyOf": [{"enum": ["on", "off", *self.levels]}, {"type": "boolean"}, {"type": "integer", "minimum": 1}]
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,3 +318,54 @@ class ScalarTable(Kind):
         plain: dict[str, Any] = {"type": ["string", "number", "boolean"]}
         names = {"propertyNames": {"not": {"enum": sorted(self.refused)}}} if self.refused else {}
         return {"type": "object", "additionalProperties": plain, **names}
+
+
+_MCP_TEXTS = ("command", "url")
+_MCP_TRANSPORTS = ("stdio", "http", "sse")
+
+
+@dataclass(frozen=True, slots=True)
+class McpServers(Kind):
+    """MCP servers by name, each a table: command, args and env, or url and headers; transport where it is not clear."""
+
+    @property
+    def words(self) -> str:
+        return 'a table of servers, each with command (and args, env) or url (and headers), as { command = "uvx" }'
+
+    @property
+    def textual(self) -> bool:
+        return False
+
+    def read(self, value: object) -> dict[str, dict[str, Any]]:
+        if not isinstance(value, Mapping):
+            raise self._no()
+        return {name: self._one(one) for name, one in cast(Mapping[str, object], value).items()}
+
+    def _one(self, value: object) -> dict[str, Any]:
+        if not isinstance(value, Mapping):
+            raise self._no()
+        out: dict[str, Any] = {}
+        for name, one in cast(Mapping[str, object], value).items():
+            match name:
+                case "command" | "url" if isinstance(one, str) and one.strip():
+                    out[name] = one
+                case "transport" if one in _MCP_TRANSPORTS:
+                    out[name] = one
+                case "args":
+                    if not isinstance(one, list) or not all(isinstance(x, str) for x in cast(list[object], one)):
+                        raise self._no()
+                    out[name] = [str(x) for x in cast(list[object], one)]
+                case "env" | "headers":
+                    out[name] = dict(TextTable().read(one))
+                case _:
+                    raise self._no()
+        if ("command" in out) == ("url" in out):
+            raise self._no()
+        return out
+
+    def schema(self) -> dict[str, Any]:
+        text, table = {"type": "string", "minLength": 1}, TextTable().schema()
+        fields: dict[str, Any] = dict.fromkeys(_MCP_TEXTS, text)
+        fields |= {"args": Texts().schema(), "env": table, "headers": table, "transport": {"enum": [*_MCP_TRANSPORTS]}}
+        one: dict[str, Any] = {"type": "object", "properties": fields, "additionalProperties": False}
+        return {"type": "object", "additionalProperties": {**one, "oneOf": [{"required": [x]} for x in _MCP_TEXTS]}}

@@ -32,11 +32,38 @@ MODE_ALIASES = {"always-allow": Mode.ALLOW_ALL, "always-ask": Mode.DEFAULT, "all
 
 
 class SandboxChoice(StrEnum):
-    """`required` refuses to start without a sandbox, `auto` uses one if it works, `off` uses none."""
+    """`required` refuses to start without a sandbox, `auto` uses one if it works, `off` uses none.
+
+    `read-only` is `required`, and commands may write nothing but their temporary files. `external` says that a container
+    or a virtual machine holds all of Pool.
+    """
 
     REQUIRED = "required"
     AUTO = "auto"
     OFF = "off"
+    READ_ONLY = "read-only"
+    EXTERNAL = "external"
+
+
+SANDBOX_ALIASES = {
+    "workspace-write": SandboxChoice.AUTO,
+    "danger-full-access": SandboxChoice.OFF,
+    "disabled": SandboxChoice.OFF,
+    "none": SandboxChoice.OFF,
+}
+"""Names that other agents use for the same choices."""
+
+
+def sandbox_of(text: str) -> SandboxChoice:
+    """A choice by its name or alias; raises `SettingsError`."""
+    name = text.strip().lower().replace("_", "-")
+    if name in SANDBOX_ALIASES:
+        return SANDBOX_ALIASES[name]
+    try:
+        return SandboxChoice(name)
+    except ValueError:
+        names = ", ".join([*SandboxChoice, *SANDBOX_ALIASES])
+        raise SettingsError(f"sandbox {text!r} is not known; use one of {names}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +136,7 @@ class Settings:
     that never answered is waited for. auto_compact: a history that no longer fits is compacted without being asked.
     compact_at: share of the window at which that is done; summary_tokens: the longest account that replaces a history.
     allow, ask and deny are rules for calls, as text. network is what commands reach: off, on, or hosts and presets with
-    commas between.
+    commas between. gpu shows them the devices of GPUs. readable are files and folders of the home that they may read.
     system replaces the built-in system prompt, append_system is added to it; `{workspace}` in either is the folder.
     continue_last goes on with the workspace's last session, resume with one by the beginning of its id; ephemeral keeps
     no session.
@@ -128,6 +155,8 @@ class Settings:
     deny: tuple[str, ...] = ()
     sandbox: SandboxChoice = SandboxChoice.AUTO
     network: str = "off"
+    gpu: bool = False
+    readable: tuple[Path, ...] = ()
     budgets: Budgets = Budgets()
     session_budgets: SessionBudgets = SessionBudgets()
     guards: GuardSettings = field(default_factory=GuardSettings)
@@ -167,9 +196,7 @@ def think_budget(budgets: Budgets, level: str) -> Budgets:
     soft = min(budgets.reasoning_soft, tokens)
     usual = budgets.reasoning_turn or tokens
     run = budgets.reasoning_run * max(tokens, usual) // usual
-    return replace(
-        budgets, reasoning_soft=soft, reasoning_turn=tokens, reasoning_first_turn=tokens, reasoning_run=run
-    )
+    return replace(budgets, reasoning_soft=soft, reasoning_turn=tokens, reasoning_first_turn=tokens, reasoning_run=run)
 
 
 def mode_of(text: str) -> Mode:

@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
-from pool.agent.rules.given import check_rules
-from pool.config.settings import (
-    Budgets,
-    SandboxChoice,
-    Settings,
-    SettingsError,
-    mode_of,
-    server_environment,
-    think_budget,
-)
+from pool.config.settings import SettingsError
 from pool.events import StopReason
+from pool.headless.configured import as_text, settings_from
 from pool.headless.output import output_for
 from pool.headless.stdin import StdinTooLong, read_stdin
 
@@ -39,6 +29,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("prompt", nargs="*", help="what to do; '-' reads it from stdin")
     p.add_argument("-f", "--file", metavar="FILE", help="read the prompt from a file")
     p.add_argument("-C", "--dir", metavar="DIR", default=".", help="workspace folder (default: this one)")
+    p.add_argument("--profile", metavar="NAME", default="", help="night, spark, or one of yours (pool config)")
     p.add_argument("--base-url", metavar="URL", help="server, such as http://127.0.0.1:8000 (POOL_BASE_URL)")
     p.add_argument("--model", metavar="ID", help="model id; default: the server's only one (POOL_MODEL)")
     p.add_argument("--mode", metavar="MODE", help="default, accept-edits, auto, allow-all or plan")
@@ -46,14 +37,17 @@ def parser() -> argparse.ArgumentParser:
         "--allow", metavar="RULE", action="append", default=[], help="run such calls unasked, as 'shell(git log *)'"
     )
     p.add_argument("--deny", metavar="RULE", action="append", default=[], help="never run such calls, in any mode")
-    p.add_argument("--sandbox", choices=[c.value for c in SandboxChoice], default="auto", help="default: auto")
+    p.add_argument("--sandbox", metavar="WHAT", help="auto (default), required, read-only, external or off")
+    p.add_argument("--net", metavar="WHAT", help="what commands reach: off, on, HOST[,HOST], python, node, rust, go")
+    p.add_argument("--gpu", action="store_true", help="let commands use GPUs (needs bubblewrap)")
     p.add_argument(
-        "--net", metavar="WHAT", default="off", help="what commands reach: off, on, HOST[,HOST], python, node, rust, go"
+        "--readable", metavar="PATH", action="append", default=[], help="let commands read this file or folder at home"
     )
-    p.add_argument("--thinking", metavar="LEVEL", default="on", help="on, off, low, normal, high, or tokens a turn")
+    p.add_argument("--thinking", metavar="LEVEL", help="on, off, low, normal, high, or tokens a turn")
     p.add_argument("--max-turns", type=_count, metavar="N", help="model replies (default 40, 0: no limit)")
     p.add_argument("--max-seconds", type=_seconds, metavar="S", help="wall time (default 1800, 0: no limit)")
     p.add_argument("--max-tokens", type=_count, metavar="N", help="tokens read and written in all (default: no limit)")
+    p.add_argument("--max-reasoning", type=_count, metavar="N", help="tokens of thought in all (default 16384)")
     p.add_argument(
         "--wait-server", type=_seconds, metavar="S", help="wait so long for a server that is away (default 60)"
     )
@@ -90,7 +84,7 @@ def main(argv: Sequence[str]) -> int:
     except SystemExit as error:
         return int(error.code or 0)
     try:
-        settings = settings_from(args)
+        settings = settings_from(args, program="pool run")
         prompt = prompt_from(args)
     except SettingsError as error:
         from pool.headless.run import fail_early
@@ -113,7 +107,7 @@ def show_prompt(argv: Sequence[str]) -> int:
     flags.prog = "pool prompt"
     try:
         args = flags.parse_args(list(argv))
-        settings = settings_from(args)
+        settings = settings_from(args, program=flags.prog, with_key=False)
     except SystemExit as error:
         return int(error.code or 0)
     except SettingsError as error:
@@ -126,47 +120,12 @@ def show_prompt(argv: Sequence[str]) -> int:
     return 0
 
 
-def settings_from(args: argparse.Namespace) -> Settings:
-    """Settings from flags over the environment. Raises `SettingsError`."""
-    env = server_environment(os.environ)
-    workspace = _workspace(args.dir)
-    budgets = Budgets()
-    for flag, name in (("max_turns", "turns"), ("max_seconds", "seconds"), ("max_tokens", "tokens")):
-        value = getattr(args, flag)
-        if value is not None:
-            budgets = replace(budgets, **{name: value})
-    if args.thinking != "off":
-        budgets = think_budget(budgets, args.thinking)
-    settings = Settings(
-        workspace=workspace,
-        base_url=args.base_url or env.base_url,
-        model=_text(args.model or env.model),
-        api_key=env.api_key,
-        window=env.window,
-        thinking=args.thinking != "off",
-        mode=mode_of(args.mode) if args.mode else None,
-        allow=tuple(args.allow),
-        deny=tuple(args.deny),
-        sandbox=SandboxChoice(args.sandbox),
-        network=args.net,
-        budgets=budgets,
-        trace=Path(args.trace) if args.trace else None,
-        continue_last=args.continue_last,
-        resume=args.resume,
-        ephemeral=args.ephemeral,
-    )
-    if args.wait_server is not None:
-        settings = replace(settings, wait_server_seconds=args.wait_server, first_contact_seconds=args.wait_server)
-    check_rules(settings)
-    return settings
-
-
 def prompt_from(args: argparse.Namespace) -> str:
     """The prompt: argument, then file, then what stdin holds. Raises `SettingsError` if there is none."""
     words: list[str] = args.prompt
     parts: list[str] = []
     if words and words != ["-"]:
-        parts.append(_text(" ".join(words)))
+        parts.append(as_text(" ".join(words)))
     if args.file:
         parts.append(_file_text(args.file))
     try:
@@ -179,21 +138,6 @@ def prompt_from(args: argparse.Namespace) -> str:
     if not prompt.strip():
         raise SettingsError('there is no prompt; give one: pool run "PROMPT", -f FILE, or on stdin')
     return prompt
-
-
-def _workspace(given: str) -> Path:
-    try:
-        workspace = Path(given).expanduser().resolve()
-    except (OSError, RuntimeError, ValueError) as error:
-        raise SettingsError(f"the workspace {given!r} cannot be found: {error}") from None
-    if not workspace.is_dir():
-        raise SettingsError(f"the workspace {str(workspace)!r} is no folder; give one with -C DIR")
-    return workspace
-
-
-def _text(argument: str) -> str:
-    """An argument as text: where the locale knows no UTF-8, its bytes came in as surrogates."""
-    return os.fsencode(argument).decode("utf-8", "replace")
 
 
 def _file_text(name: str) -> str:

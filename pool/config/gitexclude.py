@@ -1,0 +1,57 @@
+"""Keeping `.pool/config.local.toml` out of git, by the repository's own exclude file and never by `.gitignore`."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+PATTERN = "**/.pool/config.local.toml"
+MOST_BYTES = 1024 * 1024
+
+
+def exclude_local(folder: Path) -> None:
+    """Add the pattern to the exclude file of the repository that holds folder, unless it is there.
+
+    Nothing happens outside a repository, or where the exclude file cannot be written. Links are not followed, and the
+    repository's own files (`.git` as a file, `commondir`) only lead to what looks like a git folder.
+    """
+    for parent in (folder, *folder.parents):
+        if (parent / ".git").exists():
+            try:
+                _add(_common_folder(parent / ".git") / "info")
+            except (OSError, ValueError):
+                return
+            return
+
+
+def _common_folder(git: Path) -> Path:
+    """The folder that holds `info/exclude`: of a worktree, the main repository's. Raises OSError, ValueError."""
+    if git.is_file():
+        git = _pointed(git, git.parent, "gitdir: ")
+    if (git / "commondir").is_file():
+        git = _pointed(git / "commondir", git, "")
+    if not ((git / "HEAD").is_file() and (git / "objects").is_dir()):
+        raise ValueError(f"{git} is no git folder")
+    return git
+
+
+def _pointed(file: Path, base: Path, lead: str) -> Path:
+    text = file.read_text(encoding="utf-8", errors="surrogateescape").strip()
+    if not text.startswith(lead):
+        raise ValueError(f"{file} leads nowhere")
+    return base / text.removeprefix(lead)
+
+
+def _add(info: Path) -> None:
+    info.mkdir(exist_ok=True)
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+    handle = os.open(info / "exclude", flags, 0o644)
+    with os.fdopen(handle, "r+b", buffering=0) as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            return
+        old = file.read(MOST_BYTES) or b""
+        if PATTERN.encode() in old.splitlines():
+            return
+        lead = b"" if not old or old.endswith(b"\n") else b"\n"
+        file.write(lead + PATTERN.encode() + b"\n")

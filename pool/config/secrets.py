@@ -1,0 +1,55 @@
+"""Which API key counts, and a warning wherever a secret stands in a file in clear."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import cast
+from urllib.parse import urlsplit
+
+from pool.config.credentials import kept_key, key_from_command, key_from_variable, warn_of_readers
+from pool.config.files import Places
+from pool.config.merge import Merge
+
+_SECRET_HEADER = re.compile(r"auth|cookie|key|token|secret", re.IGNORECASE)
+
+
+def api_key(merge: Merge, env: Mapping[str, str], places: Places, warnings: list[str]) -> str:
+    """The API key for the server that was chosen, "" for none. What was set latest counts; else the user's kept keys.
+
+    Raises `SettingsError` for a command that fails or a file of keys that cannot be read.
+    """
+    _warn_of_secrets(merge, warnings)
+    names = ("server.api_key", "server.api_key_command", "server.api_key_env")
+    order, _, name = max((merge.order(n), i, n) for i, n in enumerate(names))
+    value = str(merge.values[name])
+    if not order or not value:
+        return kept_key(places.credentials, str(merge.values["server.base_url"]), warnings)
+    place = str(merge.origin(name))
+    if name == "server.api_key_env":
+        return key_from_variable(value, env, warnings, place)
+    return key_from_command(value, place) if name == "server.api_key_command" else value
+
+
+def _warn_of_secrets(merge: Merge, warnings: list[str]) -> None:
+    headers = cast(tuple[tuple[str, str], ...], merge.values["server.headers"])
+    found = {
+        "server.api_key": ("an API key", bool(merge.values["server.api_key"])),
+        "server.headers": ("a secret", any(_SECRET_HEADER.search(header) for header, _ in headers)),
+        "server.base_url": ("a password", _has_password(str(merge.values["server.base_url"]))),
+    }
+    for name, (what, there) in found.items():
+        source = merge.source(name)
+        if not there or source is None:
+            continue
+        origin = merge.origin(name)
+        remedy = "`pool config key` keeps keys in a file of their own, or use server.api_key_env"
+        warnings.append(f"{origin.place}:{origin.line}: {name} holds {what} in clear; {remedy}")
+        warn_of_readers(source.path, warnings)
+
+
+def _has_password(url: str) -> bool:
+    try:
+        return bool(urlsplit(url).password)
+    except ValueError:
+        return False

@@ -1,0 +1,83 @@
+"""From the flags of `pool run` to its settings."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from pool.agent.configured import settings_for
+from pool.config.load import flag_values
+from pool.config.settings import Settings, SettingsError
+from pool.headless.plain import safe
+
+
+def settings_from(args: argparse.Namespace, *, program: str, with_key: bool = True) -> Settings:
+    """Settings from flags, the environment and files; what people should know of them goes to stderr.
+
+    with_key: the API key is fetched too. Raises `SettingsError`.
+    """
+    given = {
+        "server.base_url": args.base_url,
+        "server.model": as_text(args.model or ""),
+        "server.wait_seconds": args.wait_server,
+        "server.first_contact_seconds": args.wait_server,
+        "thinking.level": args.thinking,
+        "approvals.mode": args.mode,
+        "approvals.allow": args.allow,
+        "approvals.deny": args.deny,
+        "sandbox.use": args.sandbox,
+        "sandbox.network": args.net,
+        "sandbox.gpu": args.gpu or None,
+        "sandbox.readable": [_readable(path) for path in args.readable],
+        "budgets.turns": args.max_turns,
+        "budgets.seconds": args.max_seconds,
+        "budgets.tokens": args.max_tokens,
+        "budgets.reasoning_run": args.max_reasoning,
+    }
+    workspace = folder_of(args.dir)
+    loaded = settings_for(workspace, os.environ, flag_values(given), args.profile, with_key=with_key)
+    tell(loaded.warnings, program)
+    return replace(
+        loaded.settings,
+        trace=Path(args.trace) if args.trace else None,
+        continue_last=args.continue_last,
+        resume=args.resume,
+        ephemeral=args.ephemeral,
+    )
+
+
+def tell(warnings: Sequence[str], program: str) -> None:
+    """Write warnings to stderr, one on a line."""
+    for warning in warnings:
+        sys.stderr.write(safe(f"{program}: {warning}", terminal=True) + "\n")
+
+
+def folder_of(given: str) -> Path:
+    """A workspace by its name. Raises `SettingsError` for one that is no folder."""
+    try:
+        workspace = Path(given).expanduser().resolve()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise SettingsError(f"the workspace {given!r} cannot be found: {error}") from None
+    if not workspace.is_dir():
+        raise SettingsError(f"the workspace {str(workspace)!r} is no folder; give one with -C DIR")
+    return workspace
+
+
+def as_text(argument: str) -> str:
+    """An argument as text: where the locale knows no UTF-8, its bytes came in as surrogates."""
+    return os.fsencode(argument).decode("utf-8", "replace")
+
+
+def _readable(given: str) -> str:
+    try:
+        path = Path(given).expanduser().absolute()
+        found = path.exists()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise SettingsError(f"--readable {given!r} cannot be found: {error}") from None
+    if not found:
+        raise SettingsError(f"--readable {given!r} is not there")
+    return str(path)

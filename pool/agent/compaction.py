@@ -15,6 +15,7 @@ from typing import Any
 
 from pool.agent.history import History
 from pool.agent.hub import EventHub
+from pool.agent.price import Price
 from pool.agent.pruning import first_difference, pruned
 from pool.agent.state import RunState
 from pool.agent.streaming import LastWord, ReplyStream
@@ -38,9 +39,6 @@ HELPS_SHARE = 0.8
 
 PRUNING_FREES = 0.25
 """Pruning is done if it frees at least this share of the prompt."""
-
-PRICE_SECONDS = 10.0
-"""If the server will take longer to read the new prompt, people are told before."""
 
 _ASK = (
     "[Pool] The context is nearly full. Write an account of the work so far, from which you can go on without the "
@@ -94,14 +92,19 @@ class Compactor:
         self._replace(history, kept, (before, after), what, after, "compaction")
         return after < before * HELPS_SHARE
 
+    def price(self, history: History) -> Price:
+        """What compacting the history would cost: what stands in for it is read anew, as large as it may become."""
+        kept = _last_turns(history.messages, history.size * KEPT_SHARE)
+        first = [history.messages[0].data, *(m.data for m in kept)]
+        return self._replies.price(self._replies.estimate(first).tokens + SUMMARY_TOKENS)
+
     def _replace(
         self, history: History, messages: Sequence[Encoded], sizes: tuple[int, int], what: str, read: int, why: str
     ) -> None:
-        seconds = self._replies.seconds_to_read(read)
-        price = f"about {read:,} tokens have to be read again" + (f", some {seconds:.0f} s" if seconds >= 1 else "")
-        if seconds > PRICE_SECONDS:
-            self._hub.emit(Notice("info", f"{why}: {price}"))
-        self._hub.emit(Compacted(*sizes, f"{what}; {price}", len(messages)))
+        price = self._replies.price(read)
+        if price.is_high:
+            self._hub.emit(Notice("info", f"{why}: {price.words}"))
+        self._hub.emit(Compacted(*sizes, f"{what}; {price.words}", len(messages)))
         self._replies.announce_break(why)
         history.replace([], messages)
         self._clear_ledger()

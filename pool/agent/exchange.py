@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pool.agent.guards.thinking import CLOSED_BY_HAND, Cut, ThoughtWatch
+from pool.agent.guards.thinking import CLOSED_BY_HAND, Cut, ReplyWatch
 from pool.agent.hub import EventHub
 from pool.agent.prefix import PrefixReport, PrefixWatch
 from pool.agent.server import ServerLink
@@ -45,14 +46,24 @@ WINDOW_MARGIN_TOKENS = 256
 LEAST_ANSWER_TOKENS = 512
 """Below this much room for a reply a request is not worth sending."""
 
+INTERRUPTED = "interrupted"
+"""The repair of a reading that was broken off because the run was stopped."""
+
 LEAST_RATE_TOKENS = 1024
 """A prompt of which less is read says little about the speed of reading."""
 
 
 @dataclass(slots=True)
 class _Clock:
+    """When a request was made, when the try began that is answered, and when its first token came, 0 before."""
+
     sent: float
+    tried: float
     first: float = 0.0
+
+    def try_again(self, seconds: float) -> None:
+        """What came so far is void; the next try is so far away."""
+        self.tried, self.first = time.monotonic() + seconds, 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +79,7 @@ class Ask:
     max_tokens: int
     tool_choice: str = ""
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    watch: ThoughtWatch | None = None
+    watch: ReplyWatch | None = None
     show: bool = True
     thinking_off: bool = False
     beside: str = ""
@@ -77,7 +88,8 @@ class Ask:
 class Exchange:
     """Sends requests of one conversation.
 
-    `usage` is that of the last reply; `prefill_rate` how many tokens of prompt a second the server reads, 0 if unknown.
+    `usage` is that of the last reply; `prefill_rate` how many tokens of prompt a second the server reads, 0 if unknown;
+    `broken_off` what had come of a reply whose reading was cancelled.
     """
 
     def __init__(
@@ -99,6 +111,10 @@ class Exchange:
         self.prefill_rate = 0.0
         self._plain_builder: RequestBuilder | None = None
         self._thinking_off = False
+        self.broken_off: Reading | None = None
+        self.counts = False
+        """Whether the server has sent the running token count that was asked for."""
+        self._unknown_window_said = False
         self._learned_window = 0
         self._small_window_said = False
         self._trace_said = False
@@ -135,7 +151,11 @@ class Exchange:
         self._warn_of_small_window()
         self._hub.emit(TurnStarted(estimate.tokens, max_tokens))
         self._hub.emit(Waiting("prefill", f"about {estimate.tokens:,} tokens"))
-        clock = _Clock(time.monotonic())
+        now = time.monotonic()
+        clock = _Clock(now, now)
+        self.broken_off = None
+        if ask.watch is not None:
+            ask.watch.count_asked = "stream_options" in extra
         allowed = ask.tool_choice != "none"
         expect = replace(self._expect, max_tokens=max_tokens, window=self.window, calls_allowed=allowed)
         try:
@@ -143,7 +163,9 @@ class Exchange:
         finally:
             self._warn_of_trace()
         self._measure(reading, body, clock, report)
+        self.counts = self.counts or bool(ask.watch and ask.watch.counted)
         self.link.look_again()
+        self._say_unknown_window()
         if reading.ending is Ending.LENGTH and max_tokens < min(ask.max_tokens, LEAST_ANSWER_TOKENS):
             # The window left no room for more, so it is full, whatever the server calls it.
             return replace(reading, ending=Ending.WINDOW)
@@ -171,17 +193,22 @@ class Exchange:
         client, watch = self.link.client, ask.watch
         ended: Cut | None = None
         stream = client.converse(body, expect)
-        async for event in stream:
-            self._show(event, clock, show=ask.show)
-            cut = watch.look(event) if watch and not isinstance(event, (Pause, Restarted)) else None
-            if cut is None:
-                continue
-            self._hub.emit(GuardFired("thinking", "cut", cut.detail))
-            if await self.link.end_reasoning():
-                watch, ended = None, cut
-                continue
-            await stream.aclose()
-            return client.stopped(cut.why)
+        try:
+            async for event in stream:
+                self._show(event, clock, show=ask.show)
+                cut = watch.look(event) if watch and not isinstance(event, (Pause, Restarted)) else None
+                if cut is None:
+                    continue
+                if cut.guard:
+                    self._hub.emit(GuardFired(cut.guard, "cut", cut.detail))
+                if cut.guard == "thinking" and await self.link.end_reasoning():
+                    watch, ended = None, cut
+                    continue
+                await stream.aclose()
+                return client.stopped(cut.why)
+        except asyncio.CancelledError:
+            self.broken_off = client.stopped(INTERRUPTED) if clock.first and not ask.beside else None
+            raise
         if ended is not None:
             return replace(client.reading, repairs=(*client.reading.repairs, ended.why, CLOSED_BY_HAND))
         return client.reading
@@ -190,6 +217,7 @@ class Exchange:
         emit = self._hub.emit
         match event:
             case Pause(state=state, detail=detail, seconds=seconds):
+                clock.try_again(seconds)
                 emit(Waiting(state, detail, seconds=seconds))
                 return
             case Restarted(why=why):
@@ -223,9 +251,10 @@ class Exchange:
                 self._warn_of_shortfall(body, usage.prompt)
             self._meter.learn(body, usage.prompt)
         self.usage = usage
+        waited = min(clock.tried, now) - clock.sent
         first = (clock.first or now) - clock.sent
-        self._learn_rate(usage, first, report)
-        self._hub.emit(UsageReported(usage, first, now - clock.sent, report.kept, report.broken))
+        self._learn_rate(usage, first - waited, report)
+        self._hub.emit(UsageReported(usage, first, now - clock.sent, report.kept, report.broken, waited))
         if lost := self.prefix.usage(usage, report):
             self._hub.emit(Notice("info", lost))
 
@@ -252,6 +281,14 @@ class Exchange:
         self._small_window_said = True
         text = f"the server's context window of {self.window:,} tokens is small for an agent"
         self._hub.emit(Notice("warning", text, self.link.dialect.window_remedy))
+
+    def _say_unknown_window(self) -> None:
+        """Say once, when the server has been asked and did not tell, that its window is unknown."""
+        if self._unknown_window_said or self.window or not self.link.asked:
+            return
+        self._unknown_window_said = True
+        text = "the server does not say how large its context window is, so Pool cannot make room before it is full"
+        self._hub.emit(Notice("info", text, "set POOL_CONTEXT_LENGTH to the window in tokens"))
 
     def _warn_of_trace(self) -> None:
         """Say once that no trace is written although one was asked for."""

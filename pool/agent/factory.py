@@ -13,6 +13,7 @@ from pool.agent.calls import CallRunner
 from pool.agent.compaction import Compactor
 from pool.agent.confinement import Confinement, confine
 from pool.agent.exchange import Exchange
+from pool.agent.goingon import GoingOn
 from pool.agent.guards import Guard
 from pool.agent.guards.budgets import budget_guards
 from pool.agent.guards.calls import LoopGuard, PingPongGuard, ProgressGuard
@@ -21,14 +22,17 @@ from pool.agent.guards.replies import ReplyGuard
 from pool.agent.guards.thinking import ThinkingGuard
 from pool.agent.history import History
 from pool.agent.hub import EventHub
+from pool.agent.limits import Limits
 from pool.agent.loop import Agent, Labels
 from pool.agent.policywords import policy_words
 from pool.agent.prompt import system_prompt
 from pool.agent.questions import WaitingClock
 from pool.agent.resume import Opened, check_shape, open_log
+from pool.agent.room import RoomMaker
 from pool.agent.rules.given import rules_of
 from pool.agent.rules.kept import KeptApprovals
 from pool.agent.server import ServerLink, find_server
+from pool.agent.steering import Steering
 from pool.agent.streaming import ReplyStream
 from pool.config.settings import Mode, Settings
 from pool.events import Notice
@@ -91,6 +95,8 @@ async def open_session(settings: Settings, approver: Approver) -> AsyncGenerator
             kept=KeptApprovals(settings.workspace),
             tell=hub.emit,
         )
+        toolbox.read_only_when(lambda: approvals.mode is Mode.PLAN)
+        approvals.read_only_sandbox = toolbox.only_reading
         session = _assemble(
             settings, link, hub, approvals, questions, tools, confinement, workspace.ledger.clear, opened
         )
@@ -131,33 +137,39 @@ def _assemble(
         think_tags=(*DEFAULT_THINK_TAGS, *settings.think_tags),
     )
     exchange = Exchange(link=link, builder=RequestBuilder(head, shape), expect=expect, meter=TokenMeter(), hub=hub)
-    replies = ReplyStream(exchange, hub, settings.budgets, settings.guards, tuple(expect.tools))
+    limits = Limits(settings.budgets, settings.session_budgets, opened.earlier.totals)
+    replies = ReplyStream(exchange, hub, limits, settings.guards, tuple(expect.tools))
     workspace = str(settings.workspace)
     sandbox = confinement.found.sandbox
+    history = History(system_prompt(workspace), hub.emit, shape.encode, opened.earlier.messages)
+    steering = Steering(history, hub)
+    replies.user_waits = steering.wants
+    compactor = Compactor(replies, hub, clear_ledger)
 
     def guards() -> Sequence[Guard]:
-        budgets, limits = settings.budgets, settings.guards
+        thresholds = settings.guards
         return [
-            *budget_guards(budgets, limits.told_share),
-            ThinkingGuard(budgets.reasoning_run, limits),
-            ReplyGuard(limits.announcements),
+            *budget_guards(limits, thresholds.told_share),
+            ThinkingGuard(thresholds),
+            ReplyGuard(thresholds.announcements),
             ClaimsGuard(),
-            LoopGuard(limits),
-            PingPongGuard(limits.returns_note, limits.returns_stop),
-            ProgressGuard(budgets.idle_turns_note, budgets.idle_turns_stop, limits.reads_after_plan),
+            LoopGuard(thresholds),
+            PingPongGuard(thresholds.returns_note, thresholds.returns_stop),
+            ProgressGuard(limits, thresholds.reads_after_plan),
         ]
 
     agent = Agent(
         hub=hub,
-        history=History(system_prompt(workspace), hub.emit, shape.encode, opened.earlier.messages),
+        history=history,
         replies=replies,
         calls=CallRunner(
             tools, approvals, hub, questions.clock, lambda effect: policy_words(effect, sandbox.describe())
         ),
-        compactor=Compactor(replies, hub, clear_ledger),
+        room=RoomMaker(compactor, history, replies, allowed=settings.auto_compact),
+        steering=steering,
+        going_on=GoingOn(questions),
         guards=guards,
-        budgets=settings.budgets,
-        auto_compact=settings.auto_compact,
+        limits=limits,
         head=opened.earlier.head,
         labels=Labels(workspace, link.model, link.display, lambda: approvals.mode.value, confinement.found.tier),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
+from pool.agent.calls import Outcome
 from pool.agent.filestates import FileStates
 from pool.agent.ledger import TestLedger
 from pool.events import ChangedFile, StopReason, Usage
@@ -47,6 +48,23 @@ class RunState:
         """Wall seconds that count against the budget."""
         return time.monotonic() - self.started - self.paused
 
+    def note(self, outcome: Outcome) -> None:
+        """Keep the run's books: changed files, test runs, denials."""
+        command = outcome.args.get("command")
+        if isinstance(command, str) and outcome.status in ("ok", "failed"):
+            self.ledger.command(command, outcome.text, outcome.data.get("exit_status"))
+        self.ledger.saw(outcome.text)
+        if outcome.changes:
+            self.ledger.edited(change.path for change in outcome.changes)
+        self.came_back = tuple(c.path for c in outcome.changes if self.files.came_back(c.path))
+        for change in outcome.changes:
+            self.changed(change)
+        target = (outcome.name, str(outcome.args.get("path") or outcome.args.get("command") or ""))
+        if outcome.status == "denied":
+            self.denied[target] = outcome.text
+        elif outcome.status == "ok":
+            self.denied.pop(target, None)
+
     def changed(self, new: ChangedFile) -> None:
         """Note a changed file; several changes of one file add up."""
         old = self.changes.get(new.path)
@@ -59,11 +77,15 @@ class RunState:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """End the run. detail is one line for people. number is the signal's for `SIGNALLED`."""
+    """End the run. detail is one line for people. number is the signal's for `SIGNALLED`.
+
+    natural: the model has given its answer, nothing cut it short.
+    """
 
     reason: StopReason
     detail: str = ""
     number: int = 0
+    natural: bool = False
 
 
 @dataclass(frozen=True, slots=True)

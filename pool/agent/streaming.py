@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from pool.agent.exchange import Ask, Exchange
 from pool.agent.guards.thinking import (
+    ANSWER_CUT,
     CLOSED_BY_HAND,
+    CLOSING_SENTENCE,
+    CUT_FOR_USER,
     CUT_IN_CIRCLES,
-    ThoughtWatch,
+    ReplyWatch,
     closed_thought,
     repetition_start,
 )
 from pool.agent.history import History, field_of
 from pool.agent.hub import EventHub
+from pool.agent.limits import Limits
+from pool.agent.price import Price
 from pool.agent.state import Steer
 from pool.config.guards import GuardSettings
-from pool.config.settings import Budgets
 from pool.events import GuardFired, Usage
 from pool.messages import Message, Role
 from pool.wire.reading import Ending, Reading
 from pool.wire.tokens import Estimate
+
+PROBE_WAIT_SECONDS = 2.0
+"""How long the probe is waited for when a thought has to be closed before it is known what the server can do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,46 +42,52 @@ class LastWord:
 
 
 class ReplyStream:
-    """Asks for replies over one history."""
+    """Asks for replies over one history. user_waits says whether the user has something to say, which ends thoughts."""
 
     def __init__(
-        self, exchange: Exchange, hub: EventHub, budgets: Budgets, guards: GuardSettings, tools: Sequence[str]
+        self, exchange: Exchange, hub: EventHub, limits: Limits, guards: GuardSettings, tools: Sequence[str]
     ) -> None:
-        self._exchange = exchange
+        self.exchange = exchange
+        self.user_waits: Callable[[], bool] = lambda: False
         self._hub = hub
-        self._budgets = budgets
+        self._limits = limits
         self._guards = guards
         self._tools = tools
 
     @property
     def usage(self) -> Usage:
         """Tokens of the last reply, all its requests together."""
-        return self._exchange.usage
+        return self.exchange.usage
+
+    @property
+    def broken_off(self) -> Reading | None:
+        """What had come of a reply that was interrupted; None if nothing worth keeping had."""
+        return self.exchange.broken_off
 
     @property
     def window(self) -> int:
         """The context window in tokens, 0 if unknown."""
-        return self._exchange.window
+        return self.exchange.window
 
     @property
     def window_remedy(self) -> str:
         """What a person can do about a window that is too small."""
-        return self._exchange.link.dialect.window_remedy
+        return self.exchange.link.dialect.window_remedy
 
     @property
     def head_json(self) -> str:
         """The request's head as JSON text."""
-        return self._exchange.builder.head_json
+        return self.exchange.builder.head_json
 
     def estimate(self, messages: Sequence[bytes]) -> Estimate:
         """The size of a request with these messages."""
-        return self._exchange.estimate(messages)
+        return self.exchange.estimate(messages)
 
     async def reply(self, history: History, *, first_turn: bool, steer: Steer = Steer()) -> Reading:
         """One reply, read; a thought that runs away is closed and the turn goes on. Raises `ServerProblem`."""
-        budgets = self._budgets
+        budgets = self._limits.run
         limit = budgets.reasoning_first_turn if first_turn else budgets.reasoning_turn
-        watch = self._watch(min(budgets.reasoning_soft, limit), limit)
+        watch = self._watch(min(budgets.reasoning_soft, limit), limit, self.user_waits)
         ask = Ask(
             history.data,
             limit + budgets.answer_tokens,
@@ -82,13 +95,14 @@ class ReplyStream:
             watch=watch,
             thinking_off=steer.no_thought,
         )
-        reading = await self._exchange.ask(ask)
+        reading = await (self._unthinking(ask, history) if self._limits.no_thought else self.exchange.ask(ask))
         if reading.ending is Ending.REPETITION and not reading.content.strip() and not reading.broken:
             watch.keep = repetition_start(reading.reasoning)
             repairs = (*reading.repairs, CUT_IN_CIRCLES)
             reading = replace(reading, ending=Ending.STOPPED, repairs=repairs)
             self._hub.emit(GuardFired("thinking", "cut", "the server stopped a thought that repeated itself"))
-        if reading.ending is not Ending.STOPPED:
+        reading = _without_repetition(reading, watch)
+        if reading.ending is not Ending.STOPPED or CUT_FOR_USER in reading.repairs:
             return reading
         return await self._close_thought(ask, reading, watch, history)
 
@@ -97,7 +111,7 @@ class ReplyStream:
 
         messages are history's, or made of them. A thought that runs away is closed here too. Raises `ServerProblem`.
         """
-        limit = self._budgets.reasoning_turn
+        limit = self._limits.run.reasoning_turn
         watch = self._watch(0, limit)
         ask = Ask(
             messages,
@@ -107,58 +121,83 @@ class ReplyStream:
             watch=watch,
             beside=asked.beside,
         )
-        reading = await self._exchange.ask(ask)
+        reading = _without_repetition(await self.exchange.ask(ask), watch)
         if reading.ending is not Ending.STOPPED:
             return reading
         return await self._close_thought(ask, reading, watch, history, asked.max_tokens)
 
     def announce_break(self, why: str) -> None:
         """The history is about to be replaced on purpose: the next request's prefix differs, and why."""
-        self._exchange.prefix.announce(why)
+        self.exchange.prefix.announce(why)
 
-    def seconds_to_read(self, tokens: int) -> float:
-        """How long the server would take to read so many tokens that it has not cached; 0 if unknown."""
-        rate = self._exchange.prefill_rate
-        return tokens / rate if rate else 0.0
+    def price(self, tokens: int) -> Price:
+        """What it costs if the server has to read so many tokens that it has not cached."""
+        rate = self.exchange.prefill_rate
+        return Price(tokens, tokens / rate if rate else 0.0)
 
-    def _watch(self, soft: int, hard: int) -> ThoughtWatch:
-        return ThoughtWatch(soft, hard, self._note, self._guards)
+    def _watch(self, soft: int, hard: int, user_waits: Callable[[], bool] = lambda: False) -> ReplyWatch:
+        return ReplyWatch(soft, hard, self._note, self._guards, user_waits)
 
     def _note(self, text: str) -> None:
         self._hub.emit(GuardFired("thinking", "note", text))
 
     async def _close_thought(
-        self, ask: Ask, stopped: Reading, watch: ThoughtWatch, history: History, max_tokens: int = 0
+        self, ask: Ask, stopped: Reading, watch: ReplyWatch, history: History, max_tokens: int = 0
     ) -> Reading:
         """End a thought by hand and go on with the turn, where the server can; nearly all stays cached.
 
-        A server counts as able if its dialect says so and it has sent the running token count that was asked for: a
-        gateway that drops such fields would drop those of a continuation too, and answer a request cut in half. So the
-        very first reply of a session cannot be closed so where the model was named and nothing was probed before.
+        The very first reply may have to be closed before the probe beside it has answered; that is waited for a little.
         """
-        fragment = self._exchange.link.dialect.continue_message
-        if not fragment or not watch.counted or stopped.content.strip() or not stopped.reasoning.strip():
+        await self.exchange.link.known(PROBE_WAIT_SECONDS)
+        if not self._can_continue(watch) or stopped.content.strip() or not stopped.reasoning.strip():
             return stopped
         thought = closed_thought(stopped.reasoning, keep=watch.keep)
         message = Message(Role.ASSISTANT, "", thought, field_of(stopped.reasoning_field))
         before = self.usage
+        next_watch = self._watch(0, self._limits.run.reasoning_turn)
         going_on = replace(
             ask,
             messages=[*ask.messages, history.encode(message).data],
-            max_tokens=max_tokens or self._budgets.answer_tokens,
-            extra={**ask.extra, **fragment},
-            watch=self._watch(0, self._budgets.reasoning_turn),
+            max_tokens=max_tokens or self._limits.run.answer_tokens,
+            extra={**ask.extra, **(self.exchange.link.dialect.continue_message or {})},
+            watch=next_watch,
             thinking_off=False,
         )
-        reading = await self._exchange.ask(going_on)
-        self._exchange.usage = before + self.usage
+        reading = _without_repetition(await self.exchange.ask(going_on), next_watch)
+        self.exchange.usage = before + self.usage
         reasoning = "\n".join(t for t in (thought, reading.reasoning) if t.strip())
         repairs = (*stopped.repairs, *reading.repairs, CLOSED_BY_HAND)
         return replace(reading, reasoning=reasoning, reasoning_field=stopped.reasoning_field, repairs=repairs)
 
+    def _can_continue(self, watch: ReplyWatch) -> bool:
+        """Whether a turn can be continued here.
+
+        A server counts as able if its dialect says so and it has sent the running token count that was asked for: a
+        gateway that drops such fields would drop those of a continuation too, and answer a request cut in half. If none
+        was asked for, since the server was not known yet, what the probe has found is believed.
+        """
+        return bool(self.exchange.link.dialect.continue_message) and (watch.counted or not watch.count_asked)
+
+    async def _unthinking(self, ask: Ask, history: History) -> Reading:
+        """A reply whose thought is closed before it begins; the chat template's switch stays on."""
+        dialect = self.exchange.link.dialect
+        message = Message(Role.ASSISTANT, "", CLOSING_SENTENCE, dialect.reasoning_history)
+        reading = await self.exchange.ask(
+            replace(
+                ask,
+                messages=[*ask.messages, history.encode(message).data],
+                max_tokens=self._limits.run.answer_tokens,
+                extra={**ask.extra, **(dialect.continue_message or {})},
+                thinking_off=False,
+            )
+        )
+        reasoning = "\n".join(t for t in (CLOSING_SENTENCE, reading.reasoning) if t.strip())
+        repairs = (*reading.repairs, CLOSED_BY_HAND)
+        return replace(reading, reasoning=reasoning, reasoning_field=dialect.reasoning_history.value, repairs=repairs)
+
     def _forced_call(self) -> Mapping[str, Any]:
         """A grammar under which the answer can only be a call, {} where the server has none (vLLM: structural tags)."""
-        if not self._exchange.link.dialect.structural_tags:
+        if not self.exchange.link.dialect.structural_tags:
             return {}
         elements = [
             {"type": "tag", "begin": f"<tool_call>{name}", "content": {"type": "any_text"}, "end": "</tool_call>"}
@@ -166,3 +205,10 @@ class ReplyStream:
         ]
         form = {"type": "structural_tag", "format": {"type": "or", "elements": elements}}
         return {"response_format": form}
+
+
+def _without_repetition(reading: Reading, watch: ReplyWatch) -> Reading:
+    """An answer that was cut for going in circles, without what only repeats itself."""
+    if ANSWER_CUT not in reading.repairs:
+        return reading
+    return replace(reading, ending=Ending.REPETITION, content=reading.content[: watch.answer_keep].rstrip())

@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from pool.messages import Encoded, Message, ReasoningField, Role, ToolCall
 from pool.sessions.mend import acceptable
+from pool.sessions.totals import Tally, Totals
 
 
 @dataclass(slots=True)
 class Resumed:
     """What a log says. messages are in order, the system message first; head is the last head's JSON text.
 
-    left_out counts messages that a strict server would refuse because others beside them were lost with damaged lines.
+    totals is what its runs have used, queued the prompts that still waited. left_out counts messages that a strict
+    server would refuse because others beside them were lost with damaged lines.
     """
 
     messages: list[Encoded] = field(default_factory=list[Encoded])
@@ -23,17 +25,21 @@ class Resumed:
     next_seq: int = 0
     runs: int = 0
     left_out: int = 0
+    totals: Totals = field(default_factory=Totals)
+    queued: tuple[str, ...] = ()
 
 
 def resumed(rows: Iterable[dict[str, Any]]) -> Resumed:
     """Play the rows. Unknown kinds, and rows of subagents, are skipped."""
     out = Resumed()
+    tally = Tally()
     replacement: _Replacement | None = None
     for row in rows:
         seq = row.get("seq")
         out.next_seq = max(out.next_seq, seq + 1 if isinstance(seq, int) else 0)
         if row.get("agent"):
             continue
+        tally.take(row)
         kind = row.get("type")
         if replacement is not None and (kind != "message.added" or not replacement.wanted):
             out.messages = replacement.outcome(out.messages)
@@ -53,10 +59,15 @@ def resumed(rows: Iterable[dict[str, Any]]) -> Resumed:
                 _take(row, out.messages if replacement is None else replacement.messages)
             case "run.started":
                 out.runs += 1
+            case "queue.changed":
+                prompts: object = row.get("prompts")
+                items = cast(list[object], prompts) if isinstance(prompts, list) else []
+                out.queued = tuple(p for p in items if isinstance(p, str))
             case _:
                 pass
     messages = out.messages if replacement is None else replacement.outcome(out.messages)
     out.messages = acceptable(messages)
+    out.totals = tally.totals
     out.left_out = len(messages) - len(out.messages)
     return out
 

@@ -87,5 +87,5 @@ def test_envelope_and_body_are_one_flat_object() -> None:
     assert row.pop("mono") >= 0
     assert row == {
         "type": "guard.fired", "session": "session", "run": "run", "turn": 3, "seq": 0, "call": "c1", "v": 1,
-        "guard": "turns", "action": "stop", "detail": "d",
+        "guard": "turns", "action": "stop", "detail": "d", "cost": "",
     }  # fmt: skip

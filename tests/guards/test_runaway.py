@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pool.events import GuardFired, StopReason
+from pool.config.settings import Budgets
+from pool.events import GuardFired, ReasoningDelta, StopReason
 from pool.sim.process import running
 from pool.sim.settings import DEFAULT_MODEL, SimSettings
-from tests.cases.driver import Json, Run, driving
+from tests.cases.driver import Json, Run, answer, delta, driving, finish, say
+from tests.wire.scripted import Exchange, ScriptedServer
 
+WORDS = "mill church bridge market school harbour wood station tower field".split()
 PROMPT = "What does notes.txt say?"
 
 
@@ -35,10 +40,47 @@ async def test_the_turn_goes_on_with_a_call(phrase: str, tmp_path: Path) -> None
     assert "thought-closed" in run.repairs
 
 
-async def test_where_nothing_is_known_of_the_server_thinking_is_off_once(tmp_path: Path) -> None:
+async def test_a_first_thought_waits_for_the_probe_that_runs_beside_it(tmp_path: Path) -> None:
+    """With the model named, nothing is known of the server when the first request goes out: no counts are asked for."""
     run, seen = await run_away(tmp_path, "runaway-thought@1", model=DEFAULT_MODEL)
     assert (run.reason, run.calls) == (StopReason.COMPLETED, [("read", "ok")])
-    assert [body["chat_template_kwargs"]["enable_thinking"] for body in seen] == [True, False, True]
+    assert "continuous_usage_stats" not in seen[0]["stream_options"]
+    assert [bool(body.get("continue_final_message")) for body in seen] == [False, True, False]
+    assert [body["chat_template_kwargs"]["enable_thinking"] for body in seen] == [True, True, True]
+
+
+async def test_where_no_turn_can_be_continued_thinking_is_off_once_and_the_price_is_told(tmp_path: Path) -> None:
+    async def unknown(exchange: Exchange) -> None:
+        if exchange.method == "GET":
+            await exchange.reply_json({"detail": "Not Found"}, 404)
+            return
+        thinks = json.loads(exchange.body)["chat_template_kwargs"]["enable_thinking"]
+        bodies.append(thinks)
+        runaway = say(*[delta(reasoning="wait, check again. ")] * 2000, finish("stop"))
+        await (runaway if thinks else answer("So it is."))(exchange)
+
+    bodies: list[bool] = []
+    async with ScriptedServer(unknown) as server, driving(server.url, tmp_path) as driver:
+        run = await driver.run()
+    assert (run.answer, bodies) == ("So it is.", [True, False])
+    (nudge,) = [g for g in run.of(GuardFired) if g.action == "nudge"]
+    assert "tokens have to be read again" in nudge.cost
+
+
+async def test_a_thought_is_cut_within_a_tenth_of_its_limit_and_within_a_second(tmp_path: Path) -> None:
+    """At 400 tokens a second, timed from the thought's first token to the cut."""
+    limit, rate = 400, 400.0
+    budgets = Budgets(reasoning_first_turn=limit, reasoning_turn=limit)
+    ways = " ".join(f"Way {i} leads past the {WORDS[i % len(WORDS)]} and back by {i * 7 % 31}." for i in range(200))
+    with running(SimSettings(rate=rate, faults=(f"runaway-thought:{ways}@1",))) as sim:
+        async with driving(sim.url, tmp_path, model="", budgets=budgets) as driver:
+            working = asyncio.ensure_future(driver.run(PROMPT))
+            began = await driver.until_body(ReasoningDelta)
+            cut = await driver.until_body(GuardFired, "'cut'")
+            run = await working
+    assert run.reason is StopReason.COMPLETED
+    assert "limit of 400 tokens" in repr(cut.body)
+    assert cut.envelope.mono - began.envelope.mono <= limit * 1.1 / rate + 1.0
 
 
 async def test_a_thought_that_runs_away_again_ends_the_run(tmp_path: Path) -> None:

@@ -31,5 +31,8 @@ class Guard:
     def after_calls(self, run: RunState, outcomes: Sequence[Outcome]) -> Verdict | None:
         """After a turn's calls have run."""
 
+    def go_on(self, run: RunState) -> None:
+        """A person lets a run go on that a guard has stopped: make room for more, where the stop was this guard's."""
+
 
 __all__ = ["Guard"]

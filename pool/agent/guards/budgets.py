@@ -1,4 +1,8 @@
-"""Budget guards: turns, wall time, tokens, denials in a row. The model is told once when a budget is nearly used."""
+"""Budget guards: turns, wall time, tokens, thought, denials in a row.
+
+The model is told once when a budget is nearly used, beside a call's result; people see it as a note. The limits are
+read live, since a face may change them while a run works.
+"""
 
 from __future__ import annotations
 
@@ -7,88 +11,50 @@ from collections.abc import Sequence
 
 from pool.agent.calls import Outcome
 from pool.agent.guards import Guard
+from pool.agent.limits import BUDGET_KINDS, BudgetKind, Limits
 from pool.agent.state import CallNote, RunState, Stop, Verdict
-from pool.config.settings import Budgets
 from pool.events import StopReason
+from pool.sessions.totals import Totals
 
 
-class _Told(Guard):
-    """Tells the model once, beside a call's result, that a share of a budget is used; people see it as a note."""
+class BudgetGuard(Guard):
+    """Ends a run that has used one budget, before its next turn."""
 
-    unit = ""
-
-    def __init__(self, limit: float, share: float) -> None:
-        """limit 0: none. share: of the limit, 0: the model is not told."""
-        self._limit = limit
+    def __init__(self, kind: BudgetKind, limits: Limits, share: float) -> None:
+        """share: of the limit, at which the model is told; 0: it is not told."""
+        self.name = kind.name
+        self._kind = kind
+        self._limits = limits
         self._share = share
-        self._was_told = False
+        self._told = limits.told if kind.session else {}
+        self._first_limit = limits.limit(kind)
 
-    def used(self, run: RunState) -> float:
-        """How much of the budget is used."""
-        raise NotImplementedError
+    def before_turn(self, run: RunState) -> Verdict | None:
+        limit, used = self._limits.limit(self._kind), used_of(self._kind, run, self._limits)
+        if not limit or used < limit:
+            return None
+        return Stop(
+            self._kind.reason, f"{_amount(used)} of {_amount(limit)} {self._kind.unit} are used; {self._kind.remedy}"
+        )
 
     def after_call(self, run: RunState, outcome: Outcome) -> CallNote | None:
-        used = self.used(run)
-        if self._was_told or not self._limit or not self._share or not self._near(used):
+        limit, used = self._limits.limit(self._kind), used_of(self._kind, run, self._limits)
+        if not limit or not self._share or self._told.get(self.name) == limit or not self._near(used, limit):
             return None
-        self._was_told = True
-        detail = f"{math.floor(used):,} of {self._limit:,.0f} {self.unit} are used"
+        self._told[self.name] = limit
+        detail = f"{_amount(used)} of {_amount(limit)} {self._kind.unit} are used"
         return CallNote(f"[Pool] {detail}. Bring the task to an end: finish what matters most, then answer.", detail)
 
-    def _near(self, used: float) -> bool:
-        return used >= self._limit * self._share
+    def go_on(self, run: RunState) -> None:
+        if self.before_turn(run) is not None:
+            more = self._first_limit or self._limits.limit(self._kind)
+            self._limits.set(self._kind, used_of(self._kind, run, self._limits) + more)
 
-
-class TurnBudget(_Told):
-    """Ends a run that has used its turns (model replies)."""
-
-    name = "turns"
-    unit = "turns"
-
-    def used(self, run: RunState) -> float:
-        return run.turns
-
-    def _near(self, used: float) -> bool:
+    def _near(self, used: float, limit: float) -> bool:
+        if self._kind.reason is not StopReason.MAX_TURNS:
+            return used >= limit * self._share
         # With the last turn the model can do no more than answer, so a word then would come too late.
-        return math.ceil(self._limit * self._share) <= used < self._limit
-
-    def before_turn(self, run: RunState) -> Verdict | None:
-        if self._limit and run.turns >= self._limit:
-            return Stop(
-                StopReason.MAX_TURNS, f"{run.turns} of {self._limit} turns are used; --max-turns sets the limit"
-            )
-        return None
-
-
-class TimeBudget(_Told):
-    """Ends a run at its wall-time limit, between turns; the loop's own timer cuts what runs longer."""
-
-    name = "seconds"
-    unit = "seconds"
-
-    def used(self, run: RunState) -> float:
-        return run.seconds
-
-    def before_turn(self, run: RunState) -> Verdict | None:
-        if self._limit and run.seconds >= self._limit:
-            return out_of_time(self._limit)
-        return None
-
-
-class TokenBudget(_Told):
-    """Ends a run that has used its tokens, prompt and reply together, as the server counts them."""
-
-    name = "tokens"
-    unit = "tokens"
-
-    def used(self, run: RunState) -> float:
-        return run.usage.total
-
-    def before_turn(self, run: RunState) -> Verdict | None:
-        if self._limit and run.usage.total >= self._limit:
-            detail = f"{run.usage.total:,} of {self._limit:,} tokens are used; --max-tokens sets the limit"
-            return Stop(StopReason.MAX_TOKENS, detail)
-        return None
+        return math.ceil(limit * self._share) <= used < limit
 
 
 class DenialGuard(Guard):
@@ -96,27 +62,51 @@ class DenialGuard(Guard):
 
     name = "denials"
 
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
 
     def after_calls(self, run: RunState, outcomes: Sequence[Outcome]) -> Verdict | None:
         for outcome in outcomes:
             run.denied_in_row = run.denied_in_row + 1 if outcome.status == "denied" else 0
-        if self._limit and run.denied_in_row >= self._limit:
+        if 0 < self._limits.run.denials_in_row <= run.denied_in_row:
             return Stop(StopReason.DENIED, f"{run.denied_in_row} calls in a row were denied")
         return None
 
 
-def out_of_time(limit: float) -> Stop:
-    """The stop for a run that has used its seconds."""
-    return Stop(StopReason.MAX_SECONDS, f"the limit of {limit:g} s is reached; --max-seconds sets it")
+def used_of(kind: BudgetKind, run: RunState, limits: Limits) -> float:
+    """How much of a budget is used now."""
+    now = totals_of(run)
+    if kind.session:
+        now = limits.used + now
+    match kind.reason:
+        case StopReason.MAX_TURNS:
+            return now.turns
+        case StopReason.MAX_SECONDS:
+            return now.seconds
+        case StopReason.MAX_TOKENS:
+            return now.tokens
+        case _:
+            return now.reasoning
 
 
-def budget_guards(budgets: Budgets, told_share: float) -> list[Guard]:
+def totals_of(run: RunState) -> Totals:
+    """What a run has used so far."""
+    return Totals(run.turns, run.seconds, run.usage.total, run.reasoning_tokens)
+
+
+def out_of_time(limits: Limits, run: RunState) -> Stop:
+    """The stop for a run that has used its seconds, or the session's."""
+    kinds = [k for k in BUDGET_KINDS if k.reason is StopReason.MAX_SECONDS and limits.limit(k)]
+    over = [k for k in kinds if used_of(k, run, limits) >= limits.limit(k)]
+    kind = (over or kinds)[0]
+    of = " of the session" if kind.session else ""
+    return Stop(StopReason.MAX_SECONDS, f"the limit of {limits.limit(kind):g} s{of} is reached; {kind.remedy}")
+
+
+def budget_guards(limits: Limits, told_share: float) -> list[Guard]:
     """The guards for a set of budgets. told_share: see `GuardSettings`."""
-    return [
-        TurnBudget(budgets.turns, told_share),
-        TimeBudget(budgets.seconds, told_share),
-        TokenBudget(budgets.tokens, told_share),
-        DenialGuard(budgets.denials_in_row),
-    ]
+    return [*(BudgetGuard(kind, limits, told_share) for kind in BUDGET_KINDS), DenialGuard(limits)]
+
+
+def _amount(value: float) -> str:
+    return f"{math.floor(value):,}"

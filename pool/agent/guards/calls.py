@@ -10,6 +10,7 @@ from typing import Any
 from pool.agent.calls import Outcome
 from pool.agent.guards import Guard
 from pool.agent.guards.loops import LoopWatch, effect_of, result_digest
+from pool.agent.limits import Limits
 from pool.agent.state import CallNote, RunState, Stop, Verdict
 from pool.config.guards import GuardSettings
 from pool.events import StopReason
@@ -99,9 +100,8 @@ class ProgressGuard(Guard):
 
     name = "progress"
 
-    def __init__(self, note_after: int, stop_after: int, reads_after_plan: int) -> None:
-        self._note_after = note_after
-        self._stop_after = stop_after
+    def __init__(self, limits: Limits, reads_after_plan: int) -> None:
+        self._limits = limits
         self._reads_after_plan = reads_after_plan
         self._idle = 0.0
         self._told = False
@@ -124,7 +124,8 @@ class ProgressGuard(Guard):
             detail = f"{self._reads} turns of reading since the plan was complete"
             text = f"[Pool] {detail}. Make the change now, or say what is missing."
             return CallNote(text, detail)
-        if not self._note_after or self._told or self._idle < self._note_after:
+        note_after = self._limits.run.idle_turns_note
+        if not note_after or self._told or self._idle < note_after:
             return None
         self._told = True
         text = (
@@ -143,9 +144,12 @@ class ProgressGuard(Guard):
             return None
         self._reads += self._planned and all(o.effect is Effect.READ for o in outcomes)
         self._idle += FRESH_WEIGHT if any(fresh) and not self._planned else 1.0
-        if self._stop_after and self._idle >= self._stop_after:
+        if 0 < self._limits.run.idle_turns_stop <= self._idle:
             return Stop(StopReason.NO_PROGRESS, "no file was changed and no new test result came for too many turns")
         return None
+
+    def go_on(self, run: RunState) -> None:
+        self._idle, self._told = 0.0, False
 
     def _is_new(self, outcome: Outcome) -> bool:
         effect = effect_of(outcome.name, outcome.args)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from pool.agent.calls import Outcome
 from pool.agent.guards import Guard
+from pool.agent.guards.thinking import ANSWER_CUT
 from pool.agent.state import Nudge, RunState, Steer, Stop, Verdict
 from pool.events import StopReason
 from pool.wire.reading import Ending, Reading
@@ -95,7 +96,8 @@ class ReplyGuard(Guard):
         where = next((f" inside a call to {b.name}" for b in reading.broken if b.name), "")
         limit = f" after {reading.usage.completion:,} tokens" if reading.usage else ""
         if reading.ending is Ending.REPETITION:
-            detail = f"the server stopped a reply that repeated itself{where}"
+            who = "Pool" if ANSWER_CUT in reading.repairs else "the server"
+            detail = f"{who} stopped a reply that repeated itself{where}"
         elif not reading.content.strip() and reading.reasoning.strip() and not where:
             detail = f"the output budget went into thinking{limit}"
         else:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from pool.agent.calls import Outcome
 from pool.agent.guards import Guard
+from pool.agent.guards.answers import AnswerSignals
 from pool.agent.guards.calls import changed_anew
 from pool.agent.guards.signals import TAIL_BYTES, ZLIB_RATIO, Finding, ThoughtSignals
 from pool.agent.state import CallNote, Nudge, RunState, Steer, Stop, Verdict
@@ -19,6 +20,10 @@ from pool.wire.tokens import raw_tokens
 
 CUT_AT_LIMIT = "thought-cut-at-limit"
 CUT_IN_CIRCLES = "thought-cut-in-circles"
+ANSWER_CUT = "answer-cut-in-circles"
+CUT_FOR_USER = "thought-cut-for-user"
+"""The repair of a reading whose thought was ended because the user has something to say."""
+
 CLOSED_BY_HAND = "thought-closed"
 """The repair that a reading names when its thought was closed by Pool and the turn went on."""
 
@@ -35,19 +40,34 @@ _SENTENCE_END = re.compile(r"[.!?](?=\s)|[。\uff01\uff1f\n]")
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Why a thought is to end now: in one line for people, and as the name of a repair."""
+    """Why a reply is to end now: in one line for people, and as the name of a repair. guard cuts, "" if none does."""
 
     detail: str
     why: str
+    guard: str = "thinking"
 
 
-class ThoughtWatch:
-    """Watches one reply. Tokens are the server's running count where it sends one, else estimated from the bytes."""
+class ReplyWatch:
+    """Watches one reply. Tokens are the server's running count where it sends one, else estimated from the bytes.
+
+    count_asked: the request asked for that count.
+    """
 
     def __init__(
-        self, soft_tokens: int, hard_tokens: int, note: Callable[[str], object], settings: GuardSettings
+        self,
+        soft_tokens: int,
+        hard_tokens: int,
+        note: Callable[[str], object],
+        settings: GuardSettings,
+        user_waits: Callable[[], bool] = lambda: False,
     ) -> None:
-        """soft_tokens: note is called once with a line for people. hard_tokens: the thought is cut; 0: never."""
+        """soft_tokens: note is called once with a line for people. hard_tokens: the thought is cut; 0: never.
+
+        user_waits says whether the user has something to say, for which the thought is cut too.
+        """
+        self.count_asked = False
+        self._user_waits = user_waits
+        self._answer = AnswerSignals()
         self._soft = soft_tokens
         self._hard = hard_tokens
         self._note = note
@@ -58,6 +78,11 @@ class ThoughtWatch:
         self._parts: list[str] = []
         self.keep = -1
         """How many characters of the thought are worth keeping, -1 for all; set when it is cut."""
+
+    @property
+    def answer_keep(self) -> int:
+        """How many characters of the answer come before the part that only repeats itself."""
+        return self._answer.keep
 
     @property
     def counted(self) -> bool:
@@ -72,13 +97,17 @@ class ThoughtWatch:
     def look(self, event: ReadingEvent) -> Cut | None:
         """Take the next event of the reply; a cut if the thought should end here."""
         match event:
-            case ContentText(text=text) if text.strip():
-                self._answering = True
+            case ContentText(text=text):
+                self._answering = self._answering or bool(text.strip())
+                if found := self._answer.feed(text):
+                    return Cut(f"the answer repeats itself: {found.detail}", ANSWER_CUT, "reply")
             case UsageSoFar(usage=usage) if not self._answering:
                 self._counted = usage.completion
             case ReasoningText(text=text):
                 self._parts.append(text)
                 self._estimated += raw_tokens(text.encode("utf-8", "replace"))
+                if self._user_waits():
+                    return Cut("the user has something to say", CUT_FOR_USER, "")
                 found = self._signals.feed(text)
                 return self._limit() or (self._cut_for(found) if found else None)
             case _:
@@ -109,7 +138,7 @@ def repetition_start(thought: str) -> int:
 
 
 def closed_thought(thought: str, keep: int) -> str:
-    """A thought with its runaway end dropped, cut at a sentence, and closed. keep is as in `ThoughtWatch`."""
+    """A thought with its runaway end dropped, cut at a sentence, and closed. keep is as in `ReplyWatch`."""
     kept = thought if keep < 0 else thought[:keep]
     ends = [m.end() for m in _SENTENCE_END.finditer(kept)]
     if ends and ends[-1] > len(kept) // 2:
@@ -122,13 +151,11 @@ def closed_thought(thought: str, keep: int) -> str:
 
 
 class ThinkingGuard(Guard):
-    """Counts cut thoughts since the last progress, and the reasoning tokens of the run."""
+    """Counts cut thoughts since the last progress, and the reasoning tokens of the run (a budget guard limits them)."""
 
     name = "thinking"
 
-    def __init__(self, run_tokens: int, settings: GuardSettings) -> None:
-        """run_tokens is the limit of reasoning tokens of a run, 0 for none."""
-        self._run_tokens = run_tokens
+    def __init__(self, settings: GuardSettings) -> None:
         self._settings = settings
         self._cuts = 0
         self._tests = 0
@@ -141,10 +168,7 @@ class ThinkingGuard(Guard):
             circles = CUT_IN_CIRCLES in cuts
             reason = StopReason.OVERTHINKING if circles else StopReason.MAX_REASONING
             return Stop(reason, f"{self._cuts} thoughts had to be cut, and nothing was done in between")
-        if self._run_tokens and run.reasoning_tokens >= self._run_tokens:
-            detail = f"{run.reasoning_tokens:,} of {self._run_tokens:,} tokens of thought are used"
-            return Stop(StopReason.MAX_REASONING, detail)
-        if reading.ending is Ending.STOPPED:
+        if reading.ending is Ending.STOPPED and CUT_FOR_USER not in reading.repairs:
             text = "[Pool] Your thought was cut: planning is done. Take the next step with a tool, or answer now."
             return Nudge(text, "the thought was cut", Steer(no_thought=True))
         return None

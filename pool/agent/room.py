@@ -1,0 +1,71 @@
+"""Making room when a history no longer fits, and giving up honestly when that does not help."""
+
+from __future__ import annotations
+
+from pool.agent.compaction import AT_SHARE, Compactor
+from pool.agent.history import History
+from pool.agent.price import Price
+from pool.agent.state import RunState
+from pool.agent.streaming import ReplyStream
+
+NOTHING_TO_COMPACT = 2
+"""Messages of a history that is only the system prompt and a first prompt."""
+
+USELESS_COMPACTIONS = 2
+"""After so many compactions in a row that did not help the run ends."""
+
+
+class OutOfRoom(Exception):
+    """The history does not fit the window, and compacting it did not help. The message names both numbers."""
+
+
+class RoomMaker:
+    """Prunes or compacts one conversation's history. allowed: without it a history that does not fit ends the run."""
+
+    def __init__(self, compactor: Compactor, history: History, replies: ReplyStream, *, allowed: bool) -> None:
+        self._compactor = compactor
+        self._history = history
+        self._replies = replies
+        self._allowed = allowed
+        self._useless, self._compacted, self._helped = 0, 0, False
+
+    def begin(self) -> None:
+        """A run begins: what earlier compactions brought no longer counts."""
+        self._useless, self._compacted, self._helped = 0, 0, False
+
+    @property
+    def due(self) -> bool:
+        """Whether room is to be made before the next request."""
+        return self._allowed and self._compactor.due(self._history)
+
+    async def compact(self, run: RunState, guidance: str) -> bool:
+        """Compact on request; whether the history became clearly smaller. Raises `ServerProblem`."""
+        return await self._compactor.compact(self._history, run, cut_first=False, guidance=guidance)
+
+    def price_to_compact(self) -> Price:
+        """What compacting now would cost: the tokens of the history that would stand in for this one."""
+        return self._compactor.price(self._history)
+
+    async def make(self, run: RunState, *, cut_first: bool) -> None:
+        """Prune or compact the history. Raises `OutOfRoom` after `USELESS_COMPACTIONS` that did not help."""
+        tokens, window = self._replies.estimate(self._history.data).tokens, self._replies.window
+        if not self._allowed:
+            raise OutOfRoom(f"about {tokens:,} tokens do not fit the window of {window:,}; compacting is switched off")
+        if len(self._history.messages) <= NOTHING_TO_COMPACT:
+            raise OutOfRoom(f"the prompt alone takes about {tokens:,} tokens; the window has {window:,}")
+        if self._compactor.prune(self._history):
+            return
+        # The server refuses it again at once, or counts it as full again: it did not help, whatever the estimate said.
+        soon = 0 < self._compacted >= run.turns - 1
+        full = self._replies.usage.prompt >= window * AT_SHARE or self._compacted == run.turns
+        self._useless += soon and full and self._helped
+        if self._useless >= USELESS_COMPACTIONS:
+            tokens = max(tokens, self._replies.usage.prompt)
+            raise OutOfRoom(f"about {tokens:,} tokens do not fit the window of {window:,}, and compacting did not help")
+        self._helped = await self._compactor.compact(self._history, run, cut_first=cut_first)
+        self._compacted = run.turns
+        run.usage += self._replies.usage
+        if not self._helped:
+            self._useless += 1
+        elif not (soon and full):
+            self._useless = 0

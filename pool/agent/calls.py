@@ -7,6 +7,7 @@ is answered with what was wrong, never dropped.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +32,7 @@ from pool.ports import ApprovalAnswer, ApprovalRequest
 from pool.wire.coerce import clean_name, coerce
 from pool.wire.reading import BrokenCall, RawCall, Reading
 from pool_tools import Effect, Preview, Tool, ToolError, ToolResult
-from pool_tools.api import effect_of
+from pool_tools.api import Step, SteppedTool, effect_of
 
 NO_NAME = "unnamed"
 """What a call without a name is called in the history; strict servers want a name."""
@@ -254,14 +255,33 @@ class CallRunner:
         def output(text: str) -> None:
             self._hub.emit(CallOutput(text), call.call.id)
 
+        refused: list[ApprovalAnswer] = []
+        asked = itertools.count(1)
+
+        async def confirm(step: Step) -> str:
+            subject = _Subject(
+                f"{call.call.id}.{next(asked)}", call.call.id, call.call.name, step.args, step.gravity, step.preview
+            )
+            answer = await self._approval(subject)
+            if answer.allowed:
+                return ""
+            refused.append(answer)
+            return answer.reason or "No reason was given."
+
         try:
-            result = await tool.run(call.args, output)
+            if isinstance(tool, SteppedTool):
+                result = await tool.run_steps(call.args, output, confirm)
+            else:
+                result = await tool.run(call.args, output)
         except ToolError as error:
             result = ToolResult(False, str(error), dict(error.data))
         except Exception as error:  # a defect in a tool must not cost the run
             self._hub.emit(Notice("error", f"the tool {call.call.name} failed inside: {error!r}"), call.call.id)
             result = ToolResult(False, f"{call.call.name} failed: {error}")
         changes = tuple(ChangedFile(c.path, c.kind, c.added, c.removed) for c in result.changes)
+        if refused and not result.ok:
+            data = {**result.data, "denied_by": refused[-1].by}
+            return Outcome(call.call.name, call.args, call.effect, "denied", result.text, data, changes)
         status = "ok" if result.ok else "failed"
         return Outcome(call.call.name, call.args, call.effect, status, result.text, result.data, changes)
 

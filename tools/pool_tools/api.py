@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol, runtime_checkable
@@ -100,3 +100,28 @@ class VariedTool(Protocol):
 def effect_of(tool: Tool, args: Mapping[str, Any]) -> Effect:
     """What one call can do: the tool's own word where its calls differ, else that of its specification."""
     return tool.effect(args) if isinstance(tool, VariedTool) else tool.spec.effect
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A part of a call that needs an approval of its own, once it is known what exactly it is.
+
+    args stand for it in rules, as arguments of the same tool. gravity is what it can do.
+    """
+
+    args: Mapping[str, Any]
+    gravity: Effect
+    preview: Preview
+
+
+Confirm = Callable[[Step], Awaitable[str]]
+"""Asks for a step; "" if it is approved, else the reason for the model."""
+
+
+@runtime_checkable
+class SteppedTool(Protocol):
+    """A tool that may ask in the middle of a call."""
+
+    async def run_steps(self, args: Mapping[str, Any], output: OutputSink, confirm: Confirm) -> ToolResult:
+        """As `Tool.run`, with the way to ask."""
+        ...

@@ -144,6 +144,16 @@ async def test_only_https_and_ssh(repo: Desk, address: str) -> None:
     assert not (repo.folder / "ran").exists()
 
 
+async def test_settings_that_commands_can_write_are_not_followed_outside(
+    repo: Desk, remote: Remote, own_home: Path
+) -> None:
+    (own_home / ".gitconfig").rename(repo.folder / "gitconfig")
+    (own_home / ".gitconfig").symlink_to(repo.folder / "gitconfig")
+    for action in ("push", "fetch"):
+        assert "lies in the workspace" in await remote.refused(action=action)
+    assert remote.refs() == {}
+
+
 async def test_no_remote_and_no_branch(repo: Desk, remote: Remote) -> None:
     assert "No such remote" in await remote.refused(action="fetch", name="upstream")
     assert "There is no local branch nope" in await remote.refused(action="push", rev="nope")

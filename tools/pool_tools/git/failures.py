@@ -29,7 +29,8 @@ _HINTS = (
     (
         re.compile(r"failed to sign|signing failed|no secret key|gpg failed|ssh-keygen", re.IGNORECASE),
         "Commits are to be signed (commit.gpgsign) and the key is out of reach of the sandbox. Nothing was committed "
-        "and signing was not switched off: what is staged stays. The user can run git commit in a terminal.",
+        "and signing was not switched off: what is staged stays. The action commit of the tool `git` asks the user to "
+        "sign; or the user can run git commit in a terminal.",
     ),
     (
         re.compile(r"does not have any commits yet|ambiguous argument 'HEAD'|bad revision 'HEAD'|invalid object.*HEAD"),

@@ -100,13 +100,13 @@ class Git:
         told = err.decode("utf-8", "replace")[:ERROR_CHARS]
         return Output(output.status, out, told.strip(), output.cut, output.ended)
 
-    async def write(self, *args: str, literal: bool = True) -> Output:
+    async def write(self, *args: str, literal: bool = True, limit: float = WRITE_SECONDS) -> Output:
         """A git command that changes the repository. Hooks and signing are as the user has set them.
 
-        literal: paths are names. Not for `stash`, which uses patterns inside.
+        literal: paths are names. Not for `stash`, which uses patterns inside. limit is in seconds.
         """
         more = {} if literal else {"GIT_LITERAL_PATHSPECS": "0"}
-        return await self._run(self._argv((), args), WRITE_SECONDS, more)
+        return await self._run(self._argv((), args), limit, more)
 
     async def script(self, script: str, *args: str) -> Output:
         """A script for sh, in which `$0` and `$@` are args and git has the same environment."""

@@ -6,12 +6,13 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from pool_tools.api import Effect, OutputSink, Preview, ToolError, ToolResult, ToolSpec
+from pool_tools.api import Confirm, Effect, OutputSink, Preview, ToolError, ToolResult, ToolSpec
 from pool_tools.blocking import run_blocking
 from pool_tools.commands import Commands
 from pool_tools.foreign import tell_changes
 from pool_tools.git.reading import Reader
 from pool_tools.git.runner import Git
+from pool_tools.git.signing import Signing, refuse
 from pool_tools.git.transport import Transport
 from pool_tools.git.words import OPERATIONS, REMOTE, Action, inside, parse
 from pool_tools.git.writing import Writer, arguments
@@ -55,7 +56,7 @@ class GitTool:
         self._commands = commands
         git = Git(commands)
         self._reader = Reader(git)
-        self._writer = Writer(git, self._reader)
+        self._writer = Writer(git, self._reader, Signing(git, self._reader))
         self._transport = transport or Transport()
         self._git = git
 
@@ -80,6 +81,10 @@ class GitTool:
         return Preview("command", f"Run git {where}", printable(shlex.join(("git", *arguments(call, paths)))), paths)
 
     async def run(self, args: Mapping[str, Any], output: OutputSink) -> ToolResult:
+        return await self.run_steps(args, output, refuse)
+
+    async def run_steps(self, args: Mapping[str, Any], output: OutputSink, confirm: Confirm) -> ToolResult:
+        """Run a call; confirm is asked before a commit is signed, which is done outside the sandbox."""
         call = parse(args)
         if call.action in REMOTE:
             reply = await self._transport.run(call, self._git, self._reader)
@@ -87,7 +92,7 @@ class GitTool:
         if call.reads:
             reply = await self._reader.run(call)
             return ToolResult(True, reply.text, reply.data)
-        reply = await self._writer.run(call)
+        reply = await self._writer.run(call, confirm)
         foreign = await run_blocking(tell_changes, self._commands.workspace)
         text = "\n".join(part for part in (reply.text, foreign.text) if part)
         return ToolResult(True, text, reply.data, foreign.changes)

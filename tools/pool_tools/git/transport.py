@@ -9,18 +9,15 @@ hook runs before, in the sandbox.
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import os
 import re
 import secrets
-import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pool_tools.api import ToolError
-from pool_tools.environment import FIXED, find_program, why_no_program
+from pool_tools.git.outside import Done, Surroundings, borrow_objects, check_configuration, object_folder, run_outside
 from pool_tools.git.reading import Reader, Reply
 from pool_tools.git.runner import ERROR_CHARS, Git
 from pool_tools.git.words import Action, Call, remote_name
@@ -58,12 +55,6 @@ printf '%s\\n' "$@" | git update-ref --stdin
 """
 
 
-@dataclass(frozen=True, slots=True)
-class _Done:
-    status: int | None
-    text: str
-
-
 class Transport:
     """Fetches and pushes for one session."""
 
@@ -96,12 +87,10 @@ class Transport:
         got = await git.read("remote", "get-url", *(("--push",) if push else ()), "--", remote)
         url = reader.checked(f"git remote get-url {remote}", got).line
         self._check(url)
-        objects = reader.checked(
-            "git rev-parse", await git.read("rev-parse", "--path-format=absolute", "--git-path", "objects")
-        ).text.rstrip("\n")
+        objects = await object_folder(git, reader)
         with private_folder("transport") as folder:
             step = _Step(self, git, reader, folder, remote, url)
-            await step.prepare(Path(objects))
+            await step.prepare(objects)
             return await (step.push(branch) if push else step.fetch())
 
     def _check(self, url: str) -> None:
@@ -113,39 +102,12 @@ class Transport:
                 "transports are not used. The user can do it in a terminal."
             )
 
-    def environment(self) -> dict[str, str]:
-        """The user's environment without git's own variables and with nothing that waits for a person."""
-        kept = {name: value for name, value in self._environ.items() if not name.startswith("GIT_")}
-        quiet = {name: value for name, value in FIXED.items() if name.startswith(("GIT_", "SSH_"))}
-        return {**kept, **quiet, "GIT_ALLOW_PROTOCOL": ":".join(self._protocols), "LC_ALL": "C.UTF-8"}
-
-    async def outside(self, folder: Path, roots: Sequence[Path], *args: str) -> _Done:
+    async def outside(self, folder: Path, roots: Sequence[Path], *args: str) -> Done:
         """Run git in the empty repository at folder, outside the sandbox."""
-        search_path = self._environ.get("PATH", os.defpath)
-        program = find_program("git", search_path, roots)
-        if program is None:
-            raise ToolError(f"{why_no_program('git', search_path, roots)}. Tell the user.")
-        flags = ("-c", "core.hooksPath=/dev/null", "-c", "core.alternateRefsCommand=true", "-c", "gc.auto=0")
-        process = await asyncio.create_subprocess_exec(
-            *(program, "--no-pager", *flags, "-c", "maintenance.auto=false", "-c", "color.ui=false", *args),
-            cwd=folder,
-            env={**self.environment(), "GIT_DIR": str(folder)},
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-            start_new_session=True,
-        )
-        try:
-            async with asyncio.timeout(self._limit):
-                told, _ = await process.communicate()
-        except TimeoutError:
-            raise ToolError(f"git {args[0]} took longer than {self._limit:.0f} s and was ended.") from None
-        finally:
-            if process.returncode is None:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                await process.wait()
-        return _Done(process.returncode, told.decode("utf-8", "replace"))
+        env = {"GIT_ALLOW_PROTOCOL": ":".join(self._protocols)}
+        around = Surroundings(folder, roots, self._environ, self._limit)
+        check_configuration(around)
+        return await run_outside(args, around, env)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,8 +124,7 @@ class _Step:
     async def prepare(self, objects: Path) -> None:
         """Make the empty repository, which borrows the workspace's objects."""
         await self._outside("init", "--quiet", "--bare", "--template=", str(self.folder))
-        (self.folder / "objects/info").mkdir(parents=True, exist_ok=True)
-        (self.folder / "objects/info/alternates").write_bytes(os.fsencode(f"{objects}\n"))
+        borrow_objects(self.folder, objects)
 
     async def push(self, branch: str) -> Reply:
         """Send a local branch to the one of the same name."""

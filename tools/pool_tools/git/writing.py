@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from pool_tools.api import ToolError
+from pool_tools.api import Confirm, ToolError
 from pool_tools.git.reading import Reader, Reply
 from pool_tools.git.runner import Git, Output, shortened
+from pool_tools.git.signing import Signing
 from pool_tools.git.words import Action, Call, inside, stash_entry
 from pool_tools.limits import OUTPUT_HEAD_CHARS, OUTPUT_TAIL_CHARS
 from pool_tools.text import printable
@@ -87,18 +88,24 @@ def _worktree(call: Call, paths: tuple[str, ...]) -> tuple[str, ...]:
 class Writer:
     """The writing actions. Each raises `ToolError` where git fails."""
 
-    def __init__(self, git: Git, reader: Reader) -> None:
+    def __init__(self, git: Git, reader: Reader, signing: Signing) -> None:
         self._git = git
         self._reader = reader
+        self._signing = signing
 
-    async def run(self, call: Call) -> Reply:
-        """Run a writing action."""
+    async def run(self, call: Call, confirm: Confirm) -> Reply:
+        """Run a writing action; confirm is asked before a commit is signed."""
         args = arguments(call, inside(self._git.commands.workspace, call.paths))
         if call.action is Action.RESTORE and call.staged and not call.rev and not await self._has_commits():
             args = ("rm", "--cached", "-r", "--quiet", "--", *args[args.index("--") + 1 :])
         what = f"git {call.action}" + (f" {call.op}" if call.op else "")
-        output = self._reader.checked(what, await self._git.write(*args, literal=call.action is not Action.STASH))
-        return await self._reply(call, what, output)
+        signed = call.action is Action.COMMIT and await self._signing.wanted()
+        if signed:
+            output = await self._signing.commit(args, confirm)
+        else:
+            output = await self._git.write(*args, literal=call.action is not Action.STASH)
+        reply = await self._reply(call, what, self._reader.checked(what, output))
+        return _with_signature(reply) if signed else reply
 
     async def _has_commits(self) -> bool:
         return (await self._git.read("rev-parse", "--verify", "--quiet", "HEAD")).ok
@@ -112,3 +119,8 @@ class Writer:
             status = await self._reader.status()
             told = f"{len(status.staged)} staged, {len(status.unstaged)} not staged, {len(status.untracked)} untracked."
         return Reply(f"{what} done.\n{told}".rstrip(), data)
+
+
+def _with_signature(reply: Reply) -> Reply:
+    note = "[signed outside the sandbox with the user's own key; the hooks ran inside]"
+    return Reply(f"{reply.text}\n{note}", {**reply.data, "signed": True})

@@ -436,6 +436,8 @@ class Notice(Body):
 class UsageReported(Body):
     """Tokens of a request, and its times: to the first token, and of the whole reply, in seconds.
 
+    waited_seconds is what of both went by before the server took the request that was answered: it was away, loading or
+    full, or an earlier try broke off.
     prefix_kept counts the messages that the request shares with the one before it; prefix_break says why it does not
     share all of them, "" if it does.
     """
@@ -446,6 +448,7 @@ class UsageReported(Body):
     reply_seconds: float
     prefix_kept: int = 0
     prefix_break: str = ""
+    waited_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

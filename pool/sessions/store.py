@@ -1,20 +1,27 @@
-"""Where sessions are kept, and finding one: the last of a workspace, or one by the beginning of its id."""
+"""Where sessions are kept, and finding one: the last of a workspace, or one by the beginning or end of its id."""
 
 from __future__ import annotations
 
 import json
 import os
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from pool.events import SCHEMA_VERSION
+from pool.sessions.summary import readable, seconds_of, text_of, title_of
+
+SUFFIX = ".jsonl"
 
 HEAD_BYTES = 64 * 1024
 """How much of a file is read to list it: its header and the first prompt."""
 
-MAX_SECONDS = 1e12
-"""Latest Unix time that a header is believed."""
+MOST_SHOWN = 5
+"""Of the sessions that an id fits so many are shown."""
+
+SHORT_ID_CHARS = 8
+"""The last characters of an id are enough to name it: they are random, while the first ones are a time."""
 
 
 class NoSuchSession(Exception):
@@ -40,61 +47,86 @@ def sessions_folder() -> Path:
     return base / "pool" / "sessions"
 
 
+def short_id(session: str) -> str:
+    """The short form of an id."""
+    return session[-SHORT_ID_CHARS:]
+
+
 def listed(folder: Path) -> list[Listed]:
     """All sessions that can be read, newest first. Files that hold no session (empty, foreign) are left out."""
-    out: list[Listed] = []
-    try:
-        paths = [p for p in folder.iterdir() if p.suffix == ".jsonl"]
-    except OSError:
-        return []
-    for path in paths:
-        try:
-            one = _listed(path)
-        except OSError:
-            continue
-        if one is not None:
-            out.append(one)
-    return sorted(out, key=lambda s: s.changed, reverse=True)
+    return list(_listed(folder, ""))
 
 
 def last_of(folder: Path, workspace: str) -> Listed:
     """The session of a workspace that was changed last. Raises `NoSuchSession`."""
-    for one in listed(folder):
+    for one in _listed(folder, ""):
         if one.workspace == workspace:
             return one
     raise NoSuchSession(f"there is no session for {workspace} yet (looked in {folder})")
 
 
-def by_id(folder: Path, start: str) -> Listed:
-    """The session whose id begins or ends with start. Raises `NoSuchSession`, also if several do."""
-    found = [s for s in listed(folder) if start and (s.id.startswith(start) or s.id.endswith(start))]
-    if len(found) == 1:
-        return found[0]
+def by_id(folder: Path, part: str) -> Listed:
+    """The session whose id begins or ends with part; its hyphens may be left out. Raises `NoSuchSession`.
+
+    A part that several ids fit is refused with a list of them.
+    """
+    part = part.strip().lower()
+    found = list(_listed(folder, part)) if part.strip("-") else []
+    whole = [one for one in found if one.id == part]
+    if len(found) == 1 or len(whole) == 1:
+        return (whole or found)[0]
     if not found:
-        raise NoSuchSession(f"no session has an id that begins or ends with {start!r} (looked in {folder})")
-    ids = ", ".join(s.id for s in found[:5])
-    raise NoSuchSession(f"{len(found)} sessions fit {start!r}: {ids}; give more of the id")
+        raise NoSuchSession(f"no session has an id that begins or ends with {part!r} (looked in {folder})")
+    shown = [f"  {one.id}  {_time(one.changed)}  {one.prompt[:60]}" for one in found[:MOST_SHOWN]]
+    more = [f"  and {len(found) - MOST_SHOWN} more"] if len(found) > MOST_SHOWN else []
+    raise NoSuchSession("\n".join([f"{len(found)} sessions fit {part!r}; give more of the id:", *shown, *more]))
 
 
-def _listed(path: Path) -> Listed | None:
-    with path.open("rb") as file:
-        head = file.read(HEAD_BYTES)
-    lines = head.split(b"\n")
-    header = _row(lines[0])
-    version, created = header.get("v", 0), header.get("created", 0.0)
-    if header.get("type") != "session" or not isinstance(version, int) or version > SCHEMA_VERSION:
+def _listed(folder: Path, part: str) -> Iterator[Listed]:
+    """Sessions by the beginning or end of their files' names, newest first, read one after the other."""
+    part = part.replace("-", "")
+    try:
+        with os.scandir(folder) as entries:
+            found = [stamp for entry in entries if (stamp := _stamp(entry, part)) is not None]
+    except OSError:
+        return
+    for changed, name in sorted(found, reverse=True):
+        try:
+            one = _read(folder / name, changed)
+        except OSError:
+            continue
+        if one is not None:
+            yield one
+
+
+def _stamp(entry: os.DirEntry[str], part: str) -> tuple[float, str] | None:
+    """When a log that fits was changed, and its name."""
+    stem = entry.name.removesuffix(SUFFIX).replace("-", "").lower()
+    if not entry.name.endswith(SUFFIX) or not (stem.startswith(part) or stem.endswith(part)):
         return None
-    prompts = (str(r.get("prompt", "")) for r in map(_row, lines[1:]) if r.get("type") == "run.started")
-    prompt = next(prompts, "").strip().split("\n")[0]
-    stat = path.stat()
-    return Listed(
-        str(header.get("id", path.stem)),
-        path,
-        str(header.get("workspace", "")),
-        float(created) if isinstance(created, (int, float)) and abs(created) <= MAX_SECONDS else 0.0,
-        stat.st_mtime,
-        prompt,
-    )
+    try:
+        return (entry.stat().st_mtime, entry.name) if entry.is_file() else None
+    except OSError:
+        return None
+
+
+def _read(path: Path, changed: float) -> Listed | None:
+    with path.open("rb") as file:
+        lines = file.read(HEAD_BYTES).split(b"\n")
+    header = _row(lines[0])
+    first = next((row for row in map(_row, lines[1:]) if row.get("type") == "run.started"), dict[str, Any]())
+    prompt = title_of(text_of(first.get("prompt")))
+    if header.get("type") == "session":
+        if not readable(header):
+            return None
+        created = seconds_of(header.get("created"))
+        return Listed(
+            text_of(header.get("id")) or path.stem, path, text_of(header.get("workspace")), created, changed, prompt
+        )
+    if not first:
+        return None
+    # The first line is damaged; a run says the rest.
+    return Listed(path.stem, path, text_of(first.get("workspace")), seconds_of(first.get("wall")), changed, prompt)
 
 
 def _row(line: bytes) -> dict[str, Any]:
@@ -103,3 +135,7 @@ def _row(line: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return cast(dict[str, Any], value) if isinstance(value, dict) else {}
+
+
+def _time(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))

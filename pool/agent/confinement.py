@@ -7,18 +7,27 @@ import hashlib
 import os
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from pool.config.settings import SandboxChoice, Settings, SettingsError
-from pool_tools.sandbox import NoSandbox, Policy
+from pool_tools.sandbox import Access, NoSandbox, Policy
 from pool_tools.sandbox.probe import Probe, probe
 
 if TYPE_CHECKING:
     from pool_tools.network.choice import Network
     from pool_tools.network.proxy import NetworkProxy
+
+_ACCESS = {
+    SandboxChoice.AUTO: Access.WORKSPACE_WRITE,
+    SandboxChoice.REQUIRED: Access.WORKSPACE_WRITE,
+    SandboxChoice.READ_ONLY: Access.READ_ONLY,
+    SandboxChoice.EXTERNAL: Access.EXTERNAL,
+}
+_MUST_HOLD = frozenset({SandboxChoice.REQUIRED, SandboxChoice.READ_ONLY})
+"""Nothing less than what these ask for will do."""
 
 _HASH_CHARS = 12
 _PORTS = {"http": 80, "https": 443}
@@ -59,26 +68,38 @@ async def confine(settings: Settings, stack: AsyncExitStack) -> Confinement:
     if settings.sandbox is SandboxChoice.OFF:
         note = "it was switched off by --sandbox off"
         return Confinement(Probe(NoSandbox(), note), note, network.env if network else {})
-    policy = Policy((settings.workspace,))
+    policy = Policy((settings.workspace,), _ACCESS[settings.sandbox], gpu=settings.gpu, readable=settings.readable)
     if network is None:
-        return _close_with(stack, Confinement(await _probe(settings, policy), ""))
+        return _close_with(stack, await _plain(settings, policy, {}))
     if network.allow is None:
-        found = await _probe(settings, Policy((settings.workspace,), network=network.on))
-        return _close_with(stack, Confinement(found, "", network.env))
-    return _close_with(stack, await _listed(settings, network, stack))
+        return _close_with(stack, await _plain(settings, replace(policy, network=network.on), network.env))
+    if settings.sandbox is SandboxChoice.EXTERNAL:
+        raise SettingsError("--sandbox external cannot hold a list of hosts; use --net off or --net on")
+    return _close_with(stack, await _listed(settings, policy, network, stack))
 
 
-async def _listed(settings: Settings, network: Network, stack: AsyncExitStack) -> Confinement:
+async def _plain(settings: Settings, policy: Policy, env: Mapping[str, str]) -> Confinement:
+    """Without a list of hosts. Where no tier can show GPUs, commands have none, which is less than was asked for."""
+    found = await _probe(settings, policy)
+    if not policy.gpu or found.tier != NoSandbox.name:
+        return Confinement(found, "", env)
+    without = await _probe(settings, replace(policy, gpu=False))
+    if without.tier == NoSandbox.name:
+        return Confinement(without, "", env)
+    return Confinement(without, f"{without.note}. Commands have no GPU: {found.reason}. {found.remedy}", env)
+
+
+async def _listed(settings: Settings, policy: Policy, network: Network, stack: AsyncExitStack) -> Confinement:
     """A list of hosts; where no tier can hold one, the network is off, which is less than was asked for."""
     from pool_tools.network.proxy import open_proxy
 
     assert network.allow is not None
     proxy = await stack.enter_async_context(open_proxy(network.allow, os.environ))
-    policy = Policy((settings.workspace,), allow=network.allow, proxy_folder=proxy.folder, caches=network.caches)
-    found = await _probe(settings, policy)
+    policy = replace(policy, caches=network.caches)
+    found = await _probe(settings, replace(policy, allow=network.allow, proxy_folder=proxy.folder))
     if found.tier != NoSandbox.name:
         return Confinement(found, "", network.env, proxy)
-    without = await _probe(settings, Policy((settings.workspace,), caches=network.caches))
+    without = await _probe(settings, replace(policy, gpu=False))
     if without.tier == NoSandbox.name:
         return Confinement(found, f"{found.note}; so --net limits nothing")
     note = f"{without.note}. The network is off: no sandbox that works here can hold a list of hosts ({found.reason})"
@@ -87,8 +108,8 @@ async def _listed(settings: Settings, network: Network, stack: AsyncExitStack) -
 
 async def _probe(settings: Settings, policy: Policy) -> Probe:
     found = await asyncio.to_thread(probe, policy)
-    if settings.sandbox is SandboxChoice.REQUIRED and found.tier == NoSandbox.name:
-        raise SettingsError(f"--sandbox required, but {found.reason}. {found.remedy}")
+    if settings.sandbox in _MUST_HOLD and found.tier == NoSandbox.name:
+        raise SettingsError(f"--sandbox {settings.sandbox.value}, but {found.reason}. {found.remedy}")
     return found
 
 

@@ -34,8 +34,8 @@ MODE_ALIASES = {"always-allow": Mode.ALLOW_ALL, "always-ask": Mode.DEFAULT, "all
 class SandboxChoice(StrEnum):
     """`required` refuses to start without a sandbox, `auto` uses one if it works, `off` uses none.
 
-    `read-only` is `required`, and commands may write nothing but their temporary files. `external` says that a container
-    or a virtual machine holds all of Pool.
+    `read-only` is `required`, and commands may write nothing but their temporary files. `external` says that a
+    container or a virtual machine holds all of Pool.
     """
 
     REQUIRED = "required"
@@ -52,18 +52,6 @@ SANDBOX_ALIASES = {
     "none": SandboxChoice.OFF,
 }
 """Names that other agents use for the same choices."""
-
-
-def sandbox_of(text: str) -> SandboxChoice:
-    """A choice by its name or alias; raises `SettingsError`."""
-    name = text.strip().lower().replace("_", "-")
-    if name in SANDBOX_ALIASES:
-        return SANDBOX_ALIASES[name]
-    try:
-        return SandboxChoice(name)
-    except ValueError:
-        names = ", ".join([*SandboxChoice, *SANDBOX_ALIASES])
-        raise SettingsError(f"sandbox {text!r} is not known; use one of {names}") from None
 
 
 @dataclass(frozen=True, slots=True)

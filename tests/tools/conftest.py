@@ -92,8 +92,8 @@ def missing(reason: str) -> NoReturn:
     pytest.skip(reason)
 
 
-def bubblewrap(*roots: Path) -> Sandbox:
-    found = probe(Policy(roots))
+def bubblewrap(*roots: Path, readable: tuple[Path, ...] = ()) -> Sandbox:
+    found = probe(Policy(roots, readable=readable))
     if found.tier != "bubblewrap":
         missing(f"no bubblewrap here: {found.reason}")
     return found.sandbox

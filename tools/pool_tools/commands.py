@@ -15,8 +15,9 @@ from pool_tools.environment import clean_environment, find_program, why_no_progr
 from pool_tools.network.traffic import Flow
 from pool_tools.private import PrivateFolder, make_private
 from pool_tools.process import Ended, run_command
-from pool_tools.sandbox.base import Sandbox
+from pool_tools.sandbox.base import CanOnlyRead, Sandbox
 from pool_tools.sandbox.sharednet import SharesNetwork
+from pool_tools.sandbox.trial import only_reads
 from pool_tools.scratch import HasScratch, Scratch
 from pool_tools.workspace import Workspace
 
@@ -45,6 +46,8 @@ class Commands:
         self._extra_env = dict(extra_env or {})
         self._proxy = proxy
         self._memory_kept = 0
+        self._to_read: Callable[[], bool] | None = None
+        self._holds_reading: bool | None = None
         self._own_folder: PrivateFolder | None = None
         self._running: set[asyncio.Task[Any]] = set()
 
@@ -85,15 +88,37 @@ class Commands:
         self._running.add(task)
         try:
             # A sandbox that is still being probed would block here.
-            await asyncio.to_thread(lambda: self.sandbox.name)
+            sandbox = await asyncio.to_thread(self._sandbox_now)
             env = {**self.environment(), **env}
-            return await run_command(argv, self.folder, env, self.sandbox, limit, on_output, self._memory_kept)
+            return await run_command(argv, self.folder, env, sandbox, limit, on_output, self._memory_kept)
         except OSError as error:
             long = sum(map(len, argv)) > _LONG_COMMAND_CHARS
             remedy = " Write long text to a file with `write`." if long else ""
             raise ToolError(f"The command could not be started: {error.strerror or error}.{remedy}") from None
         finally:
             self._running.discard(task)
+
+    def read_only_when(self, asked: Callable[[], bool]) -> None:
+        """From now on commands write nothing whenever asked says so as they start, where the sandbox can hold that."""
+        self._to_read = asked
+
+    def only_reading(self) -> bool:
+        """Whether a command that started now could write nothing but temporary files.
+
+        Tries that out the first time that it is asked for, which blocks for some 10 to 50 ms.
+        """
+        if self._to_read is None or not self._to_read():
+            return False
+        if self._holds_reading is None:
+            view = self.sandbox.read_only() if isinstance(self.sandbox, CanOnlyRead) else None
+            self._holds_reading = view is not None and only_reads(view, self.folder, self.environment())
+        return self._holds_reading
+
+    def _sandbox_now(self) -> Sandbox:
+        """Blocks where the sandbox is still being probed."""
+        if self.only_reading() and isinstance(self.sandbox, CanOnlyRead):
+            return self.sandbox.read_only()
+        return self.sandbox
 
     def protect_memory(self, kept: int) -> None:
         """Commands that start from now on leave kept bytes of memory to other programs, or are ended."""
@@ -104,7 +129,7 @@ class Commands:
         from pool_tools.network.choice import advice
 
         listed = str(self._proxy.allow) if self._proxy else ""
-        return Reach(listed, advice(self.folder))
+        return Reach(listed, advice(self.folder), read_only=self.only_reading())
 
     async def flows(self) -> tuple[Flow, ...]:
         """What commands asked of the proxy since the last time."""

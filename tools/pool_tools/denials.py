@@ -23,10 +23,14 @@ _HOST = r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?"
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What commands reach in the network: nothing, or what listed says. lift is how the user can allow more."""
+    """What commands reach in the network: nothing, or what listed says. lift is how the user can allow more.
+
+    read_only: they write nothing but temporary files.
+    """
 
     listed: str = ""
     lift: str = ""
+    read_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +64,10 @@ def _loopback(_: str, reach: Reach) -> str:
     )
 
 
-def _write(paths: str, _: Reach) -> str:
+def _write(paths: str, reach: Reach) -> str:
     at = f" ({paths})" if paths else ""
+    if reach.read_only:
+        return f"commands only read now, and may write nowhere but in /tmp{at}. Say what you would change"
     return (
         f"commands may write only in the workspace and in /tmp{at}; git's config and hooks stay as they are. Write "
         "inside; if that cannot do, ask the user to allow that one folder or to do it himself"
@@ -128,10 +134,15 @@ _LANDLOCK_SIGNS = re.compile(
 )
 
 
-def explain_landlock(output: str) -> list[str]:
+def explain_landlock(output: str, reach: Reach = NO_NETWORK) -> list[str]:
     """The same for the Landlock tier, whose denials look like those of file modes."""
     if not _LANDLOCK_SIGNS.search(output):
         return []
+    if reach.read_only:
+        return [
+            "Perhaps stopped by the sandbox (Landlock): commands only read now, and may write nowhere but in $TMPDIR. "
+            "Say what you would change"
+        ]
     return [
         "Perhaps stopped by the sandbox (Landlock): commands may write only in the workspace and in $TMPDIR, which is "
         "not /tmp, and open no sockets, terminals or shared memory, so local servers and process pools do not work. "

@@ -112,7 +112,7 @@ class ShellTool:
             if self._commands.sandbox.contains_processes:
                 notes += explain(text, self._commands.reach())
             elif isinstance(self._commands.sandbox, Landlock):
-                notes += explain_landlock(text)
+                notes += explain_landlock(text, self._commands.reach())
         notes += _refusals(flows)
         parts += [f"[{n}]" for n in notes]
         if foreign.text:

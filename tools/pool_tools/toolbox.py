@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from pool_tools.api import Tool
@@ -51,6 +51,14 @@ class Toolbox:
             self._jobs,
             GitTool(self._commands),
         )
+
+    def read_only_when(self, asked: Callable[[], bool]) -> None:
+        """Commands write nothing whenever asked says so as they start, where the sandbox can hold that."""
+        self._commands.read_only_when(asked)
+
+    def only_reading(self) -> bool:
+        """Whether a command that started now could write nothing but temporary files. Blocks the first time."""
+        return self._commands.only_reading()
 
     def protect_memory(self, kept: int = MEMORY_KEPT_FOR_SERVER) -> None:
         """The model's server runs on this machine: commands that would take its memory, kept bytes, are ended."""

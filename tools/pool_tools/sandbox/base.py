@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from pool_tools.sandbox.bounds import Bounds
 
@@ -40,6 +40,9 @@ class Policy:
     roots: folders that may be written (as access says), the first is where commands run. hidden: further files and
     folders that commands must not see. gpu: show the NVIDIA, AMD and render devices. bounds: what a command may use.
 
+    readable: files and folders of the home that may be read besides what development takes, secrets too if named
+    exactly.
+
     network: everything can be reached. allow: only what it lists, by the proxy whose folder is proxy_folder
     (`pool_tools.network.proxy`), which must be open as long as commands run. caches: more folders that may be written
     like roots.
@@ -54,6 +57,7 @@ class Policy:
     allow: AllowList | None = None
     proxy_folder: Path | None = None
     caches: tuple[Path, ...] = ()
+    readable: tuple[Path, ...] = ()
 
     def __post_init__(self) -> None:
         if self.network and self.allow is not None:
@@ -142,6 +146,15 @@ class Sandbox(Protocol):
 
     def close(self) -> None:
         """Remove what the sandbox keeps on disk. No command may be running."""
+        ...
+
+
+@runtime_checkable
+class CanOnlyRead(Protocol):
+    """A sandbox that can also hold commands that write nothing but their temporary files."""
+
+    def read_only(self) -> Sandbox:
+        """This sandbox for such commands, with the same folders and network. It is this one's maker that closes it."""
         ...
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pool_tools.network.starter import SOCKET_NAME, interpreter_folders, proxy_variables, start_command
 from pool_tools.private import PrivateFolder, make_private
-from pool_tools.sandbox.base import Guard, Launch, Policy, Process, start_launch
+from pool_tools.sandbox.base import Access, Guard, Launch, Policy, Process, start_launch
 from pool_tools.sandbox.gitguard import GitPaths, git_paths
 from pool_tools.sandbox.gitrestore import GitGuard
+from pool_tools.sandbox.home import narrowed_homes
 from pool_tools.sandbox.seccomp import program as seccomp_program
 from pool_tools.sandbox.secrets import secret_paths
 from pool_tools.sandbox.sharednet import NetworkError, SharedNetwork, open_network
@@ -73,7 +76,10 @@ class Bubblewrap:
         network = "network on" if self._policy.network else "no network"
         if self._policy.allow is not None:
             network = f"network only to {self._policy.allow}"
-        return f"bubblewrap: writes only {where}, {network}, secrets in your home hidden"
+        roots = [Path(os.path.realpath(root)) for root in self._policy.roots]
+        narrowed = narrowed_homes(os.environ, roots)
+        home = "your home hidden but for tools and caches" if narrowed else "secrets in your home hidden"
+        return f"bubblewrap: writes only {where}, {network}, {home}"
 
     def wrap(self, argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> Launch:
         if self._policy.allow is not None:
@@ -113,6 +119,14 @@ class Bubblewrap:
                     return str(error)
             self._shared = shared
         return ""
+
+    def read_only(self) -> Bubblewrap:
+        """This sandbox for commands that write only to /tmp, which is the same."""
+        self._folder("tmp")
+        view = copy.copy(self)
+        view._policy = replace(self._policy, access=Access.READ_ONLY)
+        view.guard = None
+        return view
 
     def scratch_folder(self) -> tuple[Path, str]:
         """Where the commands' /tmp is."""
@@ -169,17 +183,27 @@ class Bubblewrap:
 
     def _workspace(self, env: Mapping[str, str]) -> Iterator[str]:
         roots = [Path(os.path.realpath(root)) for root in self._policy.roots]
+        narrowed = narrowed_homes(env, roots, self._policy.readable, interpreter_folders())
         hidden = [
-            path for path in secret_paths(env, self._policy.hidden) if not replaced(str(path)) or seen(path, roots, env)
+            path
+            for path in secret_paths(env, self._policy.hidden, self._policy.readable)
+            if not replaced(str(path)) or seen(path, roots, env)
         ]
         folders = [*roots, *(Path(os.path.realpath(cache)) for cache in self._policy.caches)]
         around = [path for path in hidden if path not in folders and any(f.is_relative_to(path) for f in folders)]
         others = [path for path in hidden if path not in around and path not in folders]
+        for home in narrowed:
+            yield from ("--tmpfs", str(home.path))
+            for shown, real in home.shown:
+                yield from ("--ro-bind", str(real), str(shown))
+            unseen = [path for path in others if path.is_relative_to(home.path)]
+            others = [path for path in others if path not in unseen or any(path.is_relative_to(f) for f in folders)]
+            others += [copied for path in hidden for copied in home.copies(path) if copied not in others]
         for path in around:
             yield from ("--tmpfs", str(path))
         for folder in folders:
             yield from ("--bind" if self._policy.writable else "--ro-bind", str(folder), str(folder))
-        for path in around:
+        for path in (*around, *(home.path for home in narrowed)):
             yield from ("--remount-ro", str(path))
         if self._policy.writable:
             found = [git_paths(root) for root in roots]

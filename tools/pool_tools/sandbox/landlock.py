@@ -5,11 +5,13 @@ For machines where nobody may make namespaces. Weaker than bubblewrap in what `L
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pool_tools.private import PrivateFolder, make_private
@@ -22,7 +24,7 @@ from pool_tools.sandbox.gitguard import git_paths
 from pool_tools.sandbox.gitrestore import GitGuard
 from pool_tools.sandbox.seccomp import SCOPES_SINCE_ABI, Unnamespaced, landlock_program
 from pool_tools.sandbox.secrets import secret_paths
-from pool_tools.sandbox.view import CACHES, KEPT_IN_RUN, REPLACED, gpu_devices, resolver_file, shown_again, without
+from pool_tools.sandbox.view import CACHES, KEPT_IN_RUN, REPLACED, resolver_file, shown_again, without
 
 NEWEST_ABI = 7
 """Newest version of Landlock that this code knows; later ones are used as this one."""
@@ -54,6 +56,9 @@ LACKS = (
 )
 """What this tier does not do that bubblewrap does, for people."""
 
+NO_GPU = "CUDA does not work under Landlock: it wants local sockets, and to write in /proc"
+"""Seen on an H200 with CUDA 13: each of the two makes `cudaGetDeviceCount` fail with error 304."""
+
 LACKS_SCOPES = "processes of yours other than Pool can be signalled"
 LACKS_MOVES = "files cannot be moved between folders"
 LACKS_LOOPBACK = "servers on this machine can be reached"
@@ -74,6 +79,8 @@ class Landlock:
             raise CannotExpress("full access is no sandbox")
         if policy.allow is not None:
             raise CannotExpress("Landlock cannot limit the network to a list of hosts")
+        if policy.gpu:
+            raise CannotExpress(NO_GPU)
         self.name = "external" if policy.access is Access.EXTERNAL else "landlock"
         self._policy = policy
         self._abi = min(abi, NEWEST_ABI)
@@ -82,7 +89,7 @@ class Landlock:
         self._private: PrivateFolder | None = None
         self._forker = ForkClient()
         self.guard: Guard | None = GitGuard(self._roots) if policy.writable else None
-        self._check(secret_paths(os.environ if env is None else env, policy.hidden))
+        self._check(self._secrets(os.environ if env is None else env))
 
     def describe(self) -> str:
         where = "in the workspace and a private TMPDIR" if self._policy.writable else "in a private TMPDIR"
@@ -112,6 +119,14 @@ class Landlock:
         self._forker.ready()
         return self._forker.start(argv, cwd, self._environment(env), self._plan(env), control, output)
 
+    def read_only(self) -> Landlock:
+        """This sandbox for commands that write only to TMPDIR, which is the same."""
+        self._folder()
+        view = copy.copy(self)
+        view._policy = replace(self._policy, access=Access.READ_ONLY)
+        view.guard = None
+        return view
+
     def scratch_folder(self) -> tuple[Path, str]:
         """The commands' temporary folder, and how they call it."""
         folder = self._folder() / "tmp"
@@ -134,7 +149,7 @@ class Landlock:
         return {**{name: str(tmp / folder) for name, folder in CACHES.items()}, **env, "TMPDIR": str(tmp)}
 
     def _plan(self, env: Mapping[str, str]) -> Plan:
-        hidden = secret_paths(env, self._policy.hidden)
+        hidden = self._secrets(env)
         self._check(hidden)
         protected = (*_with_group(os.getpid()), *_with_group(self._forker.pid))
         rest = Unnamespaced(self._policy.network, self._abi, tuple(pid for pid in protected if pid not in (0, 1)))
@@ -150,6 +165,9 @@ class Landlock:
             "oom": OOM_SCORE,
             "abi": self._abi,
         }
+
+    def _secrets(self, env: Mapping[str, str]) -> tuple[Path, ...]:
+        return secret_paths(env, self._policy.hidden, self._policy.readable)
 
     def _check(self, hidden: Sequence[Path]) -> None:
         """Rules only add: what lies in a folder that may be written as a whole cannot be kept from being read."""
@@ -178,9 +196,6 @@ class Landlock:
             yield resolver, _READ
         for device in _DEVICES:
             yield device, _DEVICE
-        if self._policy.gpu:
-            for device in gpu_devices():
-                yield device, _DEVICE | confine.READ_FOLDER
         yield str(self._folder() / "tmp"), _WRITE
         for folder in self._policy.caches:
             yield os.path.realpath(folder), _WRITE if self._policy.writable else _READ

@@ -18,6 +18,7 @@ from pool_tools.private import private_folder, sweep_in_background
 from pool_tools.sandbox.base import (
     Access,
     CannotExpress,
+    CanOnlyRead,
     Guard,
     Launch,
     NoSandbox,
@@ -32,6 +33,7 @@ from pool_tools.sandbox.landlock import Landlock
 from pool_tools.sandbox.seatbelt import SANDBOX_EXEC, Seatbelt
 from pool_tools.sandbox.secrets import homes
 from pool_tools.sandbox.sharednet import SharesNetwork
+from pool_tools.sandbox.trial import output_of
 from pool_tools.scratch import HasScratch
 
 TIERS = ("seatbelt",) if sys.platform == "darwin" else ("bubblewrap", "landlock")
@@ -181,11 +183,12 @@ def _try_out(make: Callable[[Policy], Sandbox], policy: Policy, env: dict[str, s
         secret = home / "hidden"
         secret.write_text("secret\n")
         in_home = (homes(env) or (Path("/"),))[0] / f".{scratch.name}"
-        sandbox = make(replace(policy, roots=(root,), hidden=(secret,), access=Access.WORKSPACE_WRITE))
+        access = policy.access if policy.access is Access.READ_ONLY else Access.WORKSPACE_WRITE
+        sandbox = make(replace(policy, roots=(root,), hidden=(secret,), access=access))
         port = str(listener.getsockname()[1])
         try:
             argv = ("/bin/sh", "-c", _TRIAL, "sh", str(root), str(outside), str(in_home), str(secret), port)
-            output = _output(sandbox, (*argv, str(os.getpid())), root, {**env, "HOME": str(home)})
+            output = output_of(sandbox, (*argv, str(os.getpid())), root, {**env, "HOME": str(home)}, PROBE_SECONDS)
         finally:
             sandbox.close()
         escaped = outside.exists() or in_home.exists()
@@ -193,32 +196,13 @@ def _try_out(make: Callable[[Policy], Sandbox], policy: Policy, env: dict[str, s
         return _judge(output.split("\n"), escaped, policy, (root / "inside").exists())
 
 
-def _output(sandbox: Sandbox, argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> str:
-    """What a command prints, started as commands are. Raises `OSError` and `subprocess.TimeoutExpired`."""
-    near, far = socket.socketpair()
-    reading, writing = os.pipe()
-    with near, open(reading, "rb") as output:
-        try:
-            process = sandbox.start(argv, cwd, env, far.fileno(), writing)
-        finally:
-            far.close()
-            os.close(writing)
-        try:
-            process.wait(PROBE_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait(PROBE_SECONDS)
-            raise
-        os.set_blocking(reading, False)
-        return (output.read() or b"").decode("utf-8", "replace")
-
-
 def _judge(lines: Sequence[str], escaped: bool, policy: Policy, written: bool) -> str:
     if "end" not in lines:
         told = [line for line in lines if line.startswith(("bwrap", "The sandbox"))]
         return told[0] if told else "the command did not run to its end"
     faults = {
-        "a write in the workspace failed": "inside" not in lines or not written,
+        "a write in the workspace failed": policy.writable and ("inside" not in lines or not written),
+        "a write in the workspace succeeded": not policy.writable and written,
         "a write outside the workspace succeeded": escaped,
         "a hidden file could be read": "secret" in lines,
         "the command kept capabilities": sys.platform == "linux"
@@ -285,6 +269,13 @@ class LazySandbox:
     def scratch_folder(self) -> tuple[Path, str] | None:
         sandbox = self.ready().sandbox
         return sandbox.scratch_folder() if isinstance(sandbox, HasScratch) else None
+
+    def read_only(self) -> Sandbox:
+        """Raises `CannotExpress` where nothing can hold that."""
+        sandbox = self.ready().sandbox
+        if not isinstance(sandbox, CanOnlyRead):
+            raise CannotExpress(f"the tier {sandbox.name} cannot keep commands from writing")
+        return sandbox.read_only()
 
     def share_network(self) -> str:
         sandbox = self.ready().sandbox

@@ -6,10 +6,12 @@ written `/private/tmp`.
 
 from __future__ import annotations
 
+import copy
 import os
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pool_tools.private import PrivateFolder, make_private
@@ -73,9 +75,17 @@ class Seatbelt:
         network = "network on" if self._policy.network else "no network"
         return f"Seatbelt, untried: writes only {where}, {network}, secrets in your home unreadable"
 
+    def read_only(self) -> Seatbelt:
+        """This sandbox for commands that write only to TMPDIR, which is the same."""
+        self.scratch_folder()
+        view = copy.copy(self)
+        view._policy = replace(self._policy, access=Access.READ_ONLY)
+        view.guard = None
+        return view
+
     def wrap(self, argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> Launch:
         tmp = self.scratch_folder()[0]
-        text = profile(self._policy, tmp, secret_paths(env, self._policy.hidden))
+        text = profile(self._policy, tmp, secret_paths(env, self._policy.hidden, self._policy.readable))
         caches = {name: str(tmp / folder) for name, folder in CACHES.items()}
         limited = ("/bin/sh", "-c", f'{self.bounds.shell()}; exec "$@"', "sh", *argv)
         return Launch((SANDBOX_EXEC, "-p", text, "--", *limited), {**caches, **env, "TMPDIR": str(tmp)})

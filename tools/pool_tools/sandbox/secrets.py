@@ -19,8 +19,10 @@ SECRETS = (
     ".gem/credentials", ".m2/settings.xml", ".gradle/gradle.properties", ".cache/huggingface/token",
     ".huggingface/token", ".config/github-copilot",
     # browsers, mail, wallets
-    ".mozilla", ".thunderbird", ".config/google-chrome", ".config/chromium", ".config/BraveSoftware",
-    ".config/microsoft-edge", ".config/Signal", ".bitcoin", ".ethereum", ".electrum", ".config/solana",
+    ".mozilla", ".thunderbird", ".cache/mozilla", ".cache/thunderbird", ".cache/chromium", ".cache/google-chrome",
+    ".cache/BraveSoftware", ".cache/microsoft-edge", ".config/google-chrome", ".config/chromium",
+    ".config/BraveSoftware", ".config/microsoft-edge", ".config/Signal", ".bitcoin", ".ethereum", ".electrum",
+    ".config/solana",
     # what was typed
     ".bash_history", ".zsh_history", ".local/share/fish/fish_history", ".python_history", ".node_repl_history",
     ".psql_history", ".mysql_history", ".sqlite_history", ".rediscli_history", ".lesshst", ".viminfo",
@@ -53,9 +55,14 @@ def own_folders(environ: Mapping[str, str]) -> tuple[Path, ...]:
     return tuple(dict.fromkeys([*default, *(path for path in named if path.is_absolute())]))
 
 
-def secret_paths(environ: Mapping[str, str], hidden: Iterable[Path]) -> tuple[Path, ...]:
-    """Real paths of what exists of the secrets in the homes, of the agent's own folders, and of hidden."""
+def secret_paths(environ: Mapping[str, str], hidden: Iterable[Path], readable: Iterable[Path] = ()) -> tuple[Path, ...]:
+    """Real paths of what exists of the secrets in the homes, of the agent's own folders, and of hidden.
+
+    readable: what is no secret, as the user says.
+    """
+    told = {os.path.realpath(path) for path in readable}
     # As text, since this is asked for every command.
     secrets = (f"{home}/{name}" for home in homes(environ) for name in SECRETS)
+    secrets = (path for path in secrets if not told or os.path.realpath(path) not in told)
     named = [*secrets, *map(str, own_folders(environ)), *map(str, hidden)]
     return tuple(dict.fromkeys(Path(os.path.realpath(path)) for path in named if os.path.lexists(path)))

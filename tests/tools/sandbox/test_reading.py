@@ -1,0 +1,78 @@
+"""Commands that write nothing, for as long as they are asked to, in both tiers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pool_tools.commands import Commands
+from pool_tools.sandbox.base import Access, CanOnlyRead, NoSandbox, Policy
+from pool_tools.sandbox.probe import TIERS, probe
+from pool_tools.sandbox.trial import only_reads
+
+from ..conftest import Desk, make_desk, missing
+
+
+@pytest.fixture(params=TIERS)
+def desk(request: pytest.FixtureRequest, folder: Path) -> Iterator[Desk]:
+    found = probe(Policy((folder,)), tiers=(request.param,))
+    if found.tier != request.param:
+        missing(f"no {request.param} here: {found.reason}")
+    yield from make_desk(folder, found.sandbox)
+
+
+async def test_commands_only_read_while_they_are_asked_to(desk: Desk) -> None:
+    reading = True
+    desk.toolbox.read_only_when(lambda: reading)
+    desk.file("a.txt", "as it was\n")
+    assert desk.toolbox.only_reading()
+    for command in ("echo x > a.txt", "rm a.txt", "touch new", "mkdir new", "git init -q new", "mv a.txt b.txt"):
+        tried = await desk.call("shell", command=command)
+        assert not tried.ok, command
+        assert "commands only read now" in tried.text, tried.text
+    seen = await desk.call("shell", command="cat a.txt; echo kept > $TMPDIR/note")
+    assert seen.ok, seen.text
+    assert "as it was" in seen.text
+    reading = False
+    assert not desk.toolbox.only_reading()
+    written = await desk.call("shell", command="cat $TMPDIR/note > a.txt")
+    assert written.ok, written.text
+    assert desk.bytes_of("a.txt") == b"kept\n"
+    assert sorted(path.name for path in desk.folder.iterdir()) == ["a.txt"]
+
+
+async def test_git_reads_in_a_folder_that_cannot_be_written(desk: Desk) -> None:
+    done = await desk.call("shell", command="git init -q && echo x > a && git add a")
+    assert done.ok, done.text
+    desk.toolbox.read_only_when(lambda: True)
+    assert "A  a" in (await desk.call("shell", command="git status --short")).text
+    assert "a" in (await desk.call("git", action="status")).text
+    assert not (await desk.call("shell", command="git rm -qf a")).ok
+    assert desk.bytes_of("a") == b"x\n"
+
+
+def test_a_policy_that_only_reads_is_probed_as_such(folder: Path) -> None:
+    found = probe(Policy((folder,), Access.READ_ONLY))
+    if found.tier == "none":
+        missing(found.reason)
+    assert only_reads(found.sandbox, folder, {})
+    assert found.sandbox.guard is None
+    found.sandbox.close()
+
+
+def test_a_sandbox_that_lets_commands_write_is_noticed(folder: Path) -> None:
+    assert not only_reads(NoSandbox(), folder, {})
+    assert list(folder.iterdir()) == []
+
+
+def test_without_a_sandbox_nothing_only_reads(folder: Path) -> None:
+    from pool_tools.workspace import Workspace
+
+    workspace = Workspace(folder)
+    commands = Commands(workspace, NoSandbox())
+    commands.read_only_when(lambda: True)
+    assert not isinstance(commands.sandbox, CanOnlyRead)
+    assert not commands.only_reading()
+    workspace.close()

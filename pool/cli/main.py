@@ -14,6 +14,7 @@ usage: pool COMMAND ...
 
   pool run "PROMPT"     work a prompt to its end, without questions (see pool run --help)
   pool -p "PROMPT"      the same
+  pool approvals        what you approved for good in this checkout: list, forget RULE, forget all
   pool sessions         the sessions on disk: list, show ID, path ID
   pool prompt           the exact first request of a run, sent nowhere
   pool doctor           what the server is, and whether it does what Pool needs
@@ -46,6 +47,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _run(rest)
         case ["-p" | "--prompt", *rest]:
             return _run(rest)
+        case ["approvals", *rest]:
+            from pool.headless.approvals import main as approvals
+
+            return approvals(rest)
         case ["sessions", *rest]:
             from pool.headless.sessions import main as sessions
 

@@ -211,6 +211,7 @@ _MAY = (
         "Rules for calls that always ask.",
         "ask",
         Trust.ADDS,
+        flag="--ask",
         adds=True,
     ),
     Key(

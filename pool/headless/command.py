@@ -36,6 +36,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument(
         "--allow", metavar="RULE", action="append", default=[], help="run such calls unasked, as 'shell(git log *)'"
     )
+    p.add_argument("--ask", metavar="RULE", action="append", default=[], help="ask before such calls, in mode auto too")
     p.add_argument("--deny", metavar="RULE", action="append", default=[], help="never run such calls, in any mode")
     p.add_argument("--sandbox", metavar="WHAT", help="auto (default), required, read-only, external or off")
     p.add_argument("--net", metavar="WHAT", help="what commands reach: off, on, HOST[,HOST], python, node, rust, go")

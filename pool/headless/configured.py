@@ -28,6 +28,7 @@ def settings_from(args: argparse.Namespace, *, program: str, with_key: bool = Tr
         "thinking.level": args.thinking,
         "approvals.mode": args.mode,
         "approvals.allow": args.allow,
+        "approvals.ask": args.ask,
         "approvals.deny": args.deny,
         "sandbox.use": args.sandbox,
         "sandbox.network": args.net,

@@ -43,6 +43,16 @@ async def test_deny_holds_in_allow_all_and_exits_7(tmp_path: Path) -> None:
     assert "`touch made`" in told
 
 
+async def test_a_rule_that_asks_denies_where_nobody_is_there(tmp_path: Path) -> None:
+    flags = ("--mode", "accept-edits", "--ask", "write(*.lock)")
+    steps = call("write", path="a.txt", content="x"), call("write", path="a.lock", content="x"), answer("Done.")
+    code, _, _, server = await pool_run(tmp_path, *steps, flags=flags)
+    assert code == 7
+    assert (tmp_path / "a.txt").exists()
+    assert not (tmp_path / "a.lock").exists()
+    assert "`ask write(*.lock)`" in last_result(server.bodies[-1])
+
+
 async def test_a_rule_lets_a_command_run_without_a_person(tmp_path: Path) -> None:
     flags = ("--mode", "default", "--allow", "shell(touch *)", "--allow", "write(log/**)")
     step = call("shell", command="touch made && echo done > log/x; mkdir x")
@@ -74,6 +84,7 @@ async def test_HEAD_04_without_a_rule_the_model_and_the_exit_code_say_so(tmp_pat
     [
         ("--allow", "shell(git | head)", "--allow: the rule 'shell(git | head)', column 11"),
         ("--deny", "shell(ls", "--deny: the rule 'shell(ls', column 9: the closing `)` is missing"),
+        ("--ask", "shell(ls;)", "column 9"),
         ("--deny", "shel", "did you mean shell?"),
     ],
 )

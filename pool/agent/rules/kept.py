@@ -71,12 +71,30 @@ class KeptApprovals:
             raise self._fault("Pool's state folder lies in the workspace, where commands could change it")
         old = self.load()
         texts = dict.fromkeys([r.text for r in old.rules] + [r.text for r in rules])
-        body = {
-            "version": VERSION,
-            "workspace": str(self.workspace),
-            "allow": list(texts),
-            "calls": dict([*old.calls, *calls]),
-        }
+        self._replace(texts, dict([*old.calls, *calls]))
+
+    def forget(self, text: str) -> bool:
+        """Forget a rule, or single calls, by exact text; False if nothing kept is called so. Raises `KeptError`."""
+        old = self.load()
+        rules = [rule.text for rule in old.rules if rule.text != text]
+        calls = {mark: shown for mark, shown in old.calls if shown != text}
+        if len(rules) == len(old.rules) and len(calls) == len(old.calls):
+            return False
+        self._replace(rules, calls)
+        return True
+
+    def forget_all(self) -> bool:
+        """Forget everything, also what cannot be read; False if there was nothing. Raises `KeptError`."""
+        try:
+            self.path.unlink()
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise self._fault(error.strerror or str(error)) from None
+        return True
+
+    def _replace(self, rules: Iterable[str], calls: Mapping[str, str]) -> None:
+        body = {"version": VERSION, "workspace": str(self.workspace), "allow": list(rules), "calls": dict(calls)}
         try:
             self._write(json.dumps(body, indent=1, ensure_ascii=True).encode() + b"\n")
         except OSError as error:

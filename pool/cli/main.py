@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from pool import __version__
 
@@ -15,7 +16,11 @@ usage: pool COMMAND ...
   pool run "PROMPT"     work a prompt to its end, without questions (see pool run --help)
   pool -p "PROMPT"      the same
   pool approvals        what you approved for good in this checkout: list, forget RULE, forget all
-  pool sessions         the sessions on disk: list, show ID, path ID
+  pool config           the configuration: show, set, check, trust, import
+  pool sessions         the sessions on disk: list, show, search, rename, delete, prune, path
+  pool stats            what sessions cost and how they went: tokens, speeds, tools, guards, times
+  pool export [ID]      a session as a file: atif, html, md, jsonl; secrets taken out
+  pool import FILE      a trajectory (ATIF) or chat messages (JSONL) as a session
   pool prompt           the exact first request of a run, sent nowhere
   pool doctor           what the server is, and whether it does what Pool needs
   pool replay FILE      read the replies of a trace again (pool run --trace FILE writes one)
@@ -33,6 +38,21 @@ DEBUG_VARIABLE = "POOL_DEBUG"
 """Set in the environment, it lets the traceback of an unexpected error through."""
 
 
+COMMANDS = {
+    "run": ("pool.headless.command", "main"),
+    "approvals": ("pool.headless.approvals", "main"),
+    "config": ("pool.cli.config.command", "main"),
+    "sessions": ("pool.headless.sessions", "main"),
+    "stats": ("pool.headless.stats", "main"),
+    "export": ("pool.headless.export", "main"),
+    "import": ("pool.headless.importing", "main"),
+    "prompt": ("pool.headless.command", "show_prompt"),
+    "doctor": ("pool.lab.doctor.command", "main"),
+    "replay": ("pool.lab.replay", "main"),
+}
+"""Module and function of each command; a module is imported only when its command runs."""
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; returns the process exit code."""
     args = list(sys.argv[1:] if argv is None else argv)
@@ -43,32 +63,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         case ["--help" | "-h" | "help", *_]:
             print(USAGE, end="")
             return 0
-        case ["run", *rest]:
-            return _run(rest)
         case ["-p" | "--prompt", *rest]:
-            return _run(rest)
-        case ["approvals", *rest]:
-            from pool.headless.approvals import main as approvals
-
-            return approvals(rest)
-        case ["sessions", *rest]:
-            from pool.headless.sessions import main as sessions
-
-            return sessions(rest)
-        case ["prompt", *rest]:
-            from pool.headless.command import show_prompt
-
-            return show_prompt(rest)
-        case ["doctor", *rest]:
-            from pool.lab.doctor.command import main as doctor
-
-            return doctor(rest)
-        case ["replay", *rest]:
-            from pool.lab.replay import main as replay
-
-            return replay(rest)
+            return _command("run", rest)
         case ["sim", *rest]:
             return _sim(rest)
+        case [command, *rest] if command in COMMANDS:
+            return _command(command, rest)
         case []:
             sys.stderr.write(USAGE)
             return EXIT_USAGE
@@ -79,10 +79,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             return EXIT_USAGE
 
 
-def _run(args: Sequence[str]) -> int:
-    from pool.headless.command import main as run
-
-    return run(args)
+def _command(name: str, args: Sequence[str]) -> int:
+    module, function = COMMANDS[name]
+    command: Callable[[Sequence[str]], int] = getattr(importlib.import_module(module), function)
+    return command(args)
 
 
 def _sim(args: Sequence[str]) -> int:

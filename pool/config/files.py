@@ -212,11 +212,16 @@ def nearest(name: str) -> str:
 
     leaf = name.rpartition(".")[2]
     same = [known for known in keys() if known.rpartition(".")[2] == leaf]
-    near = same[:1] or difflib.get_close_matches(name, list(keys()), n=1, cutoff=0.7)
+    near = same[:1] or difflib.get_close_matches(name, list(keys()), n=1, cutoff=0.8)
     if not near:
         leaves = {known.rpartition(".")[2]: known for known in reversed(list(keys()))}
-        near = [leaves[x] for x in difflib.get_close_matches(leaf, list(leaves), n=1, cutoff=0.6)]
-    return f"; did you mean {near[0]}?" if near else ""
+        near = [leaves[x] for x in difflib.get_close_matches(leaf, list(leaves), n=2, cutoff=0.7)]
+    return f"; did you mean {' or '.join(near)}?" if near else ""
+
+
+def printable(text: str) -> str:
+    """A line of text with everything that is not printable as an escape: names and values come from files."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _quoted(text: str, most: int = 60) -> str:

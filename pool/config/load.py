@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pool.config.files import LOCAL_FILE, Origin, Places, Source, project_folder, read_source, read_text
+from pool.config.files import LOCAL_FILE, Origin, Places, Source, printable, project_folder, read_source, read_text
 from pool.config.keys import PREFIX, keys
 from pool.config.merge import Merge, Step, with_fields
 from pool.config.profiles import BUILT_IN_PROFILES, INTERACTIVE
@@ -24,7 +24,7 @@ _REASONING = ("budgets.reasoning_soft", "budgets.reasoning_turn", "budgets.reaso
 
 @dataclass(frozen=True, slots=True)
 class LoadedSettings:
-    """What came of loading. warnings are lines for people.
+    """What came of loading. warnings are lines for people, without control characters.
 
     profile is the one in use, "" for none. ignored are keys of the checkout's files that wait for the user's trust.
     """
@@ -103,7 +103,7 @@ def load_settings(
     read = read_files(workspace, places)
     errors = [error for source in read.sources for error in source.errors]
     if errors:
-        raise SettingsError("\n".join([*errors, REMEDY]))
+        raise SettingsError("\n".join([*map(printable, errors), REMEDY]))
     variables, where = _environment(env)
     given = _flags(flags or {})
     name, chosen_by = _profile(read, str(variables.get("profile", "")), profile)
@@ -122,7 +122,7 @@ def load_settings(
         warnings.append(_notice(merge.ignored, read.store.folder))
     return LoadedSettings(
         settings,
-        tuple(warnings),
+        tuple(map(printable, warnings)),
         name,
         {path: tuple(names) for path, names in merge.ignored.items()},
         merge,

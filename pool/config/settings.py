@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
@@ -201,26 +200,10 @@ def mode_of(text: str) -> Mode:
 
 @dataclass(frozen=True, slots=True)
 class ServerEnvironment:
-    """What the environment says about the server. source names the variable that gave the base URL."""
+    """What is said about the server: its address, and how to reach it."""
 
     base_url: str = ""
     model: str = ""
     api_key: str = field(default="", repr=False)
     window: int = 0
-
-
-def server_environment(env: Mapping[str, str]) -> ServerEnvironment:
-    """Read Pool's variables, then Poolside's as drop-ins. Raises `SettingsError` for a window that is no number."""
-
-    def first(*names: str) -> str:
-        return next((env[n].strip() for n in names if env.get(n, "").strip()), "")
-
-    text = first("POOL_CONTEXT_LENGTH", "POOLSIDE_STANDALONE_CONTEXT_LENGTH")
-    if text and not (text.isdecimal() and text.isascii() and len(text) <= 12):
-        raise SettingsError(f"the context length in the environment is {text!r}; it must be a number of tokens")
-    return ServerEnvironment(
-        base_url=first("POOL_BASE_URL", "POOLSIDE_STANDALONE_BASE_URL"),
-        model=first("POOL_MODEL", "POOLSIDE_STANDALONE_MODEL"),
-        api_key=first("POOL_API_KEY", "POOLSIDE_API_KEY"),
-        window=int(text) if text else 0,
-    )
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)

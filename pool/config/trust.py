@@ -107,9 +107,9 @@ class TrustStore:
         hashes: Any = body.get("files")
         return {str(k): str(v) for k, v in cast(dict[Any, Any], hashes).items()} if isinstance(hashes, dict) else {}
 
-    def trust(self, *sources: Source) -> None:
-        """Keep that these files are trusted as they are. Raises OSError."""
-        self._write({**self.load(), **{s.path.name: digest(s) for s in sources}})
+    def trust(self, hashes: Mapping[str, str]) -> None:
+        """Keep that files are trusted: the `digest` of each by its name. Raises OSError."""
+        self._write({**self.load(), **hashes})
 
     def forget(self) -> bool:
         """Take trust back; whether there was any. Raises OSError."""

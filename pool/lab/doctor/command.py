@@ -9,10 +9,13 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TextIO
 
-from pool.config.settings import ServerEnvironment, SettingsError, server_environment
+from pool.agent.configured import settings_for
+from pool.config.load import flag_values
+from pool.config.settings import ServerEnvironment, SettingsError
 from pool.events import STOP_TABLE, StopReason
 from pool.lab.doctor.examine import CHECKS, Cost, Step, chosen, cost, examine, skipped
 from pool.lab.doctor.finding import Check, Finding, Status
@@ -39,12 +42,23 @@ def parser() -> argparse.ArgumentParser:
     names = [check.name for check in CHECKS]
     p.add_argument("--base-url", metavar="URL", help="server, such as http://127.0.0.1:8000 (POOL_BASE_URL)")
     p.add_argument("--model", metavar="ID", help="model id; default: as pool run chooses it (POOL_MODEL)")
+    p.add_argument("--profile", metavar="NAME", default="", help="the server of a profile (pool config)")
     p.add_argument("--only", nargs="+", metavar="NAME", choices=names, default=[], help=f"some of: {', '.join(names)}")
     p.add_argument(
         "--timeout", type=_seconds, default=REQUEST_SECONDS, metavar="S", help="limit of one request (default 120)"
     )
     p.add_argument("--json", action="store_true", help="one JSON object instead of text")
     return p
+
+
+def _given(args: argparse.Namespace) -> ServerEnvironment:
+    """The server that flags, the environment and files name; warnings go to stderr. Raises `SettingsError`."""
+    flags = flag_values({"server.base_url": args.base_url, "server.model": args.model})
+    loaded = settings_for(Path.cwd(), os.environ, flags, args.profile)
+    for warning in loaded.warnings:
+        sys.stderr.write(f"pool doctor: {warning}\n")
+    found = loaded.settings
+    return ServerEnvironment(found.base_url, found.model, found.api_key, found.window, found.headers)
 
 
 def _seconds(text: str) -> float:
@@ -61,10 +75,9 @@ def main(argv: Sequence[str]) -> int:
     except SystemExit as error:
         return int(error.code or 0)
     try:
-        given = server_environment(os.environ)
-        given = replace(given, base_url=args.base_url or given.base_url, model=args.model or given.model)
+        given = _given(args)
         if given.base_url:
-            parse_endpoint(given.base_url, given.api_key)
+            parse_endpoint(given.base_url, given.api_key, given.headers)
     except (SettingsError, EndpointError) as error:
         sys.stderr.write(f"pool doctor: {error}\n")
         return EXIT_USAGE
@@ -148,7 +161,7 @@ class Visit:
         """Find the server and make the checks."""
         found = None if self.given.base_url else await discover(self.ports)
         url = self.given.base_url or (found[0].base_url if found else f"http://127.0.0.1:{self.ports[0]}")
-        async with Transport(parse_endpoint(url, self.given.api_key)) as transport:
+        async with Transport(parse_endpoint(url, self.given.api_key, self.given.headers)) as transport:
             subject = Subject(transport, self.given, found=found, limit_seconds=self.limit_seconds)
             self.subject = subject
             shown.begin(subject, self.checks, self.price)

@@ -1,0 +1,1 @@
+"""`pool config`: show, change, check and trust the configuration."""

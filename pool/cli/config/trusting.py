@@ -1,0 +1,79 @@
+"""`pool config trust`: what a checkout's files would allow, shown, and the user's answer kept."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+
+from pool.cli.config.command import EXIT_NO, EXIT_USAGE, Here
+from pool.cli.config.show import without_password
+from pool.config.describe import HIDDEN, toml
+from pool.config.files import Source
+from pool.config.keys import keys
+from pool.config.load import load_settings
+from pool.config.settings import SettingsError
+from pool.config.trust import Asked, asked_by, beside, digest
+from pool.headless.plain import safe
+
+
+def trust(here: Here, *, yes: bool) -> int:
+    """Show what waits for trust and ask; with yes, only show."""
+    store = here.read.store
+    if not store.usable:
+        raise SettingsError(f"Pool's state folder lies in {store.folder}, where commands could change it; trust is off")
+    waiting = [s for s in here.read.sources if s.checkout and not here.read.trusted[s.path]]
+    faults = [fault for source in waiting for fault in source.errors]
+    if faults:
+        raise SettingsError("\n".join(faults))
+    if not waiting:
+        print("nothing waits for trust")
+        return 0
+    # Before the question, so that the answer holds for what was shown.
+    hashes = {source.path.name: digest(source) for source in waiting}
+    loaded = load_settings(here.workspace, os.environ, places=here.places, with_key=False)
+    for source in waiting:
+        for line in _shown(source, loaded.ignored.get(source.path, ())):
+            print(safe(line, terminal=sys.stdout.isatty()))
+    if not yes and not _agreed():
+        return EXIT_USAGE if not sys.stdin.isatty() else EXIT_NO
+    store.trust(hashes)
+    print("trusted; a change of these values asks again (`pool config untrust` takes it back)")
+    return 0
+
+
+def _agreed() -> bool:
+    if not sys.stdin.isatty():
+        sys.stderr.write("pool config trust: nobody is there to ask; --yes trusts what is shown above\n")
+        return False
+    try:
+        return input("Trust this? [y/N] ").strip().lower() in ("y", "yes")
+    except (EOFError, KeyboardInterrupt):
+        return False
+
+
+def _shown(source: Source, widening: tuple[str, ...]) -> Iterator[str]:
+    yield f"{source.path} sets:"
+    for one in asked_by(source):
+        key = keys()[one.key]
+        yield f"  {one.name} = {toml(_value(one), key.kind)}"
+        if one.name in widening or one.name.startswith("profiles."):
+            yield f"      {key.danger or 'it allows more than you do'}"
+        else:
+            yield "      no more than you allow now"
+        if key.path:
+            yield f"      the file is {beside(source, str(one.value))}; read it first"
+
+
+def _value(one: Asked) -> object:
+    if one.key == "server.base_url":
+        return without_password(str(one.value))
+    if keys()[one.key].secret and one.key != "mcp_servers":
+        return HIDDEN
+    return one.value
+
+
+def untrust(here: Here) -> int:
+    """Take trust back."""
+    print("trust is taken back" if here.read.store.forget() else "nothing was trusted")
+    return 0

@@ -21,6 +21,7 @@ from typing import Any
 from pool_tools.network.choice import network_for
 from pool_tools.network.presets import PresetError
 from pool_tools.network.proxy import open_proxy
+from pool_tools.network.session import SessionNetwork
 from pool_tools.sandbox.base import Policy
 from pool_tools.sandbox.probe import probe
 from pool_tools.toolbox import Toolbox
@@ -142,7 +143,8 @@ async def _install_and_test(project: Project, clone: str, folder: Path, caches: 
             print(f"{label} not tried: {found.reason}")
             return False
         workspace = Workspace(folder)
-        toolbox = Toolbox(workspace, found.sandbox, network.env, proxy)
+        reach = SessionNetwork(found.sandbox, os.environ, base=network, proxy=proxy)
+        toolbox = Toolbox(workspace, found.sandbox, None, reach)
         try:
             return await _steps(label, project, toolbox)
         finally:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from pool.config.settings import SandboxChoice, Settings, SettingsError
+from pool_tools.network.session import SessionNetwork
 from pool_tools.sandbox import Access, NoSandbox, Policy
 from pool_tools.sandbox.probe import Probe, probe
 
@@ -35,25 +35,19 @@ _PORTS = {"http": 80, "https": 443}
 
 @dataclass(frozen=True, slots=True)
 class Confinement:
-    """A probed sandbox, variables that commands need for its network, and the proxy that serves it, if any.
-
-    note tells people what is enforced and what not.
-    """
+    """A probed sandbox, and the network of its commands. note tells people what is enforced and what not."""
 
     found: Probe
     note: str
-    env: Mapping[str, str] = field(default_factory=dict[str, str])
-    proxy: NetworkProxy | None = None
+    network: SessionNetwork
 
     async def forbid(self, base_url: str) -> None:
         """Keep commands away from the model server. Raises `SettingsError` if the settings name its port."""
-        if self.proxy is None:
-            return
         from pool_tools.network.rules import RuleError
 
         parts = urlsplit(base_url)
         try:
-            await self.proxy.forbid(parts.hostname or "", parts.port or _PORTS.get(parts.scheme, 0))
+            await self.network.forbid(parts.hostname or "", parts.port or _PORTS.get(parts.scheme, 0))
         except RuleError as error:
             raise SettingsError(f"--net: {error}") from None
 
@@ -67,26 +61,25 @@ async def confine(settings: Settings, stack: AsyncExitStack) -> Confinement:
     network = await asyncio.to_thread(_network, settings) if settings.network not in ("", "off") else None
     if settings.sandbox is SandboxChoice.OFF:
         note = "it was switched off by --sandbox off"
-        return Confinement(Probe(NoSandbox(), note), note, network.env if network else {})
+        return _made(settings, stack, Probe(NoSandbox(), note), network, note)
     policy = Policy((settings.workspace,), _ACCESS[settings.sandbox], gpu=settings.gpu, readable=settings.readable)
-    if network is None:
-        return _close_with(stack, await _plain(settings, policy, {}))
-    if network.allow is None:
-        return _close_with(stack, await _plain(settings, replace(policy, network=network.on), network.env))
+    if network is None or network.allow is None:
+        return await _plain(settings, replace(policy, network=network is not None and network.on), network, stack)
     if settings.sandbox is SandboxChoice.EXTERNAL:
         raise SettingsError("--sandbox external cannot hold a list of hosts; use --net off or --net on")
-    return _close_with(stack, await _listed(settings, policy, network, stack))
+    return await _listed(settings, policy, network, stack)
 
 
-async def _plain(settings: Settings, policy: Policy, env: Mapping[str, str]) -> Confinement:
+async def _plain(settings: Settings, policy: Policy, network: Network | None, stack: AsyncExitStack) -> Confinement:
     """Without a list of hosts. Where no tier can show GPUs, commands have none, which is less than was asked for."""
     found = await _probe(settings, policy)
     if not policy.gpu or found.tier != NoSandbox.name:
-        return Confinement(found, "", env)
+        return _made(settings, stack, found, network)
     without = await _probe(settings, replace(policy, gpu=False))
     if without.tier == NoSandbox.name:
-        return Confinement(without, "", env)
-    return Confinement(without, f"{without.note}. Commands have no GPU: {found.reason}. {found.remedy}", env)
+        return _made(settings, stack, without, network)
+    note = f"{without.note}. Commands have no GPU: {found.reason}. {found.remedy}"
+    return _made(settings, stack, without, network, note)
 
 
 async def _listed(settings: Settings, policy: Policy, network: Network, stack: AsyncExitStack) -> Confinement:
@@ -94,16 +87,38 @@ async def _listed(settings: Settings, policy: Policy, network: Network, stack: A
     from pool_tools.network.proxy import open_proxy
 
     assert network.allow is not None
-    proxy = await stack.enter_async_context(open_proxy(network.allow, os.environ))
+    session: list[SessionNetwork] = []
+
+    async def ask(host: str, port: int) -> bool:
+        return await session[0].ask_person(host, port)
+
+    proxy = await stack.enter_async_context(open_proxy(network.allow, os.environ, ask=ask))
     policy = replace(policy, caches=network.caches)
     found = await _probe(settings, replace(policy, allow=network.allow, proxy_folder=proxy.folder))
     if found.tier != NoSandbox.name:
-        return Confinement(found, "", network.env, proxy)
+        made = _made(settings, stack, found, network, proxy=proxy)
+        session.append(made.network)
+        return made
     without = await _probe(settings, replace(policy, gpu=False))
     if without.tier == NoSandbox.name:
-        return Confinement(found, f"{found.note}; so --net limits nothing")
+        return _made(settings, stack, found, network, f"{found.note}; so --net limits nothing")
     note = f"{without.note}. The network is off: no sandbox that works here can hold a list of hosts ({found.reason})"
-    return Confinement(without, note, network.env)
+    return _made(settings, stack, without, network, note)
+
+
+def _made(
+    settings: Settings,
+    stack: AsyncExitStack,
+    found: Probe,
+    base: Network | None,
+    note: str = "",
+    proxy: NetworkProxy | None = None,
+) -> Confinement:
+    stack.callback(found.sandbox.close)
+    caches = package_caches(settings.workspace)
+    network = SessionNetwork(found.sandbox, os.environ, (settings.workspace,), caches, base, proxy)
+    stack.push_async_callback(network.close)
+    return Confinement(found, note or found.note, network)
 
 
 async def _probe(settings: Settings, policy: Policy) -> Probe:
@@ -111,11 +126,6 @@ async def _probe(settings: Settings, policy: Policy) -> Probe:
     if settings.sandbox in _MUST_HOLD and found.tier == NoSandbox.name:
         raise SettingsError(f"--sandbox {settings.sandbox.value}, but {found.reason}. {found.remedy}")
     return found
-
-
-def _close_with(stack: AsyncExitStack, made: Confinement) -> Confinement:
-    stack.callback(made.found.sandbox.close)
-    return made if made.note else Confinement(made.found, made.found.note, made.env, made.proxy)
 
 
 def _network(settings: Settings) -> Network:

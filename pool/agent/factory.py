@@ -81,7 +81,7 @@ async def open_session(settings: Settings, approver: Approver) -> AsyncGenerator
         mode = settings.mode or (Mode.AUTO if confined else Mode.DEFAULT)
         workspace = Workspace(settings.workspace)
         stack.callback(workspace.close)
-        toolbox = Toolbox(workspace, sandbox, confinement.env, confinement.proxy)
+        toolbox = Toolbox(workspace, sandbox, None, confinement.network)
         stack.push_async_callback(toolbox.close)
         if link.client.transport.endpoint.is_loopback:
             toolbox.protect_memory()

@@ -19,9 +19,9 @@ from pool.sim.settings import SimSettings
 async def confined(folder: Path, network: str, sandbox: SandboxChoice = SandboxChoice.AUTO) -> Confinement:
     async with AsyncExitStack() as stack:
         made = await confine(Settings(folder, network=network, sandbox=sandbox), stack)
-        if made.proxy is not None:
-            assert made.proxy.folder.is_dir()
-    assert made.proxy is None or not made.proxy.folder.exists()
+        if made.network.proxy is not None:
+            assert made.network.proxy.folder.is_dir()
+    assert made.network.proxy is None or not made.network.proxy.folder.exists()
     return made
 
 
@@ -42,13 +42,13 @@ async def test_what_was_asked_for_is_what_people_are_told(tmp_path: Path) -> Non
     assert "network on" in (await confined(tmp_path, "on")).note
     listed = await confined(tmp_path, "example.org,localhost:5432")
     assert "network only to example.org, localhost:5432" in listed.note
-    assert listed.proxy is not None
+    assert listed.network.proxy is not None
 
 
 @pytest.mark.usefixtures("bubblewrap")
 async def test_a_preset_brings_its_caches(tmp_path: Path) -> None:
     made = await confined(tmp_path, "python")
-    assert made.env["PIP_CACHE_DIR"].startswith(str(package_caches(tmp_path)))
+    assert made.network.env["PIP_CACHE_DIR"].startswith(str(package_caches(tmp_path)))
     assert package_caches(tmp_path).is_relative_to(os.environ["XDG_CACHE_HOME"])
     assert package_caches(tmp_path) != package_caches(tmp_path / tmp_path.name)
 
@@ -62,7 +62,7 @@ async def test_networks_that_are_none(tmp_path: Path, network: str) -> None:
 @pytest.mark.usefixtures("no_bubblewrap")
 async def test_where_no_list_can_be_held_the_network_is_off_and_it_is_said(tmp_path: Path) -> None:
     made = await confined(tmp_path, "example.org")
-    assert made.proxy is None
+    assert made.network.proxy is None
     if made.found.tier == "none":
         assert made.note.endswith("so --net limits nothing")
     else:
@@ -74,7 +74,7 @@ async def test_where_no_list_can_be_held_the_network_is_off_and_it_is_said(tmp_p
 
 async def test_without_a_sandbox_nothing_is_limited(tmp_path: Path) -> None:
     made = await confined(tmp_path, "example.org", SandboxChoice.OFF)
-    assert (made.found.tier, made.proxy, made.note) == ("none", None, "it was switched off by --sandbox off")
+    assert (made.found.tier, made.network.proxy, made.note) == ("none", None, "it was switched off by --sandbox off")
 
 
 @pytest.mark.usefixtures("bubblewrap")

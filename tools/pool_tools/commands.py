@@ -22,7 +22,7 @@ from pool_tools.scratch import HasScratch, Scratch
 from pool_tools.workspace import Workspace
 
 if TYPE_CHECKING:
-    from pool_tools.network.proxy import NetworkProxy
+    from pool_tools.network.session import SessionNetwork
 
 _FALLBACK_SHELL = "/bin/sh"
 
@@ -38,13 +38,13 @@ class Commands:
         workspace: Workspace,
         sandbox: Sandbox,
         extra_env: Mapping[str, str] | None = None,
-        proxy: NetworkProxy | None = None,
+        network: SessionNetwork | None = None,
     ) -> None:
-        """extra_env are variables that the user wants commands to have. proxy is what serves the sandbox's hosts."""
+        """extra_env are variables that the user wants commands to have. network is what they reach, if anything."""
         self.workspace = workspace
         self.sandbox = sandbox
         self._extra_env = dict(extra_env or {})
-        self._proxy = proxy
+        self._network = network
         self._memory_kept = 0
         self._to_read: Callable[[], bool] | None = None
         self._holds_reading: bool | None = None
@@ -57,7 +57,8 @@ class Commands:
         return self.workspace.root
 
     def environment(self) -> dict[str, str]:
-        return clean_environment(os.environ, self._extra_env)
+        network: Mapping[str, str] = self._network.env if self._network else {}
+        return clean_environment(os.environ, {**network, **self._extra_env})
 
     def program(self, name: str) -> str | None:
         """A program of the user's PATH that lies outside the workspace."""
@@ -128,12 +129,12 @@ class Commands:
         """What commands reach in the network, to explain why one failed."""
         from pool_tools.network.choice import advice
 
-        listed = str(self._proxy.allow) if self._proxy else ""
+        listed = self._network.listed if self._network else ""
         return Reach(listed, advice(self.folder), read_only=self.only_reading())
 
     async def flows(self) -> tuple[Flow, ...]:
         """What commands asked of the proxy since the last time."""
-        return await self._proxy.take_flows() if self._proxy else ()
+        return await self._network.flows() if self._network else ()
 
     def scratch(self) -> Scratch:
         """The folder by which files are handed to commands."""

@@ -20,7 +20,7 @@ from pool_tools.workspace import Workspace
 from pool_tools.write import WriteTool
 
 if TYPE_CHECKING:
-    from pool_tools.network.proxy import NetworkProxy
+    from pool_tools.network.session import SessionNetwork
 
 
 class Toolbox:
@@ -34,12 +34,12 @@ class Toolbox:
         workspace: Workspace,
         sandbox: Sandbox,
         extra_env: Mapping[str, str] | None = None,
-        proxy: NetworkProxy | None = None,
+        network: SessionNetwork | None = None,
     ) -> None:
-        """extra_env are variables that the user wants commands to have, besides the allowed ones. proxy is what serves
-        the sandbox's list of hosts.
+        """extra_env are variables that the user wants commands to have, besides the allowed ones. network is what
+        commands reach, and stays its maker's to close.
         """
-        self._commands = Commands(workspace, sandbox, extra_env, proxy)
+        self._commands = Commands(workspace, sandbox, extra_env, network)
         self._jobs = JobTool(self._commands)
         self.tools: tuple[Tool, ...] = (
             ReadTool(workspace),
@@ -59,6 +59,10 @@ class Toolbox:
     def only_reading(self) -> bool:
         """Whether a command that started now could write nothing but temporary files. Blocks the first time."""
         return self._commands.only_reading()
+
+    def jobs_running(self) -> bool:
+        """Whether a command runs in the background just now."""
+        return self._jobs.running
 
     def protect_memory(self, kept: int = MEMORY_KEPT_FOR_SERVER) -> None:
         """The model's server runs on this machine: commands that would take its memory, kept bytes, are ended."""

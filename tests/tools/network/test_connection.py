@@ -11,6 +11,7 @@ import pytest
 from pool_tools.network import connection
 from pool_tools.network.connection import Judge, serve
 from pool_tools.network.dial import Dialer
+from pool_tools.network.grants import Grants
 from pool_tools.network.head import HEAD_BYTES
 from pool_tools.network.rules import allow_list
 from pool_tools.network.traffic import Flow
@@ -45,7 +46,7 @@ async def client(
     environ: dict[str, str] | None = None,
     ask: Callable[[str, int], Awaitable[bool]] | None = None,
 ) -> AsyncGenerator[Client]:
-    judge, dialer = Judge(allow_list(entries), ask), Dialer(environ or {})
+    judge, dialer = Judge(Grants(allow_list(entries)), ask), Dialer(environ or {})
     tasks: list[asyncio.Task[None]] = []
 
     def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

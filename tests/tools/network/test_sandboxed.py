@@ -20,6 +20,7 @@ from pool_tools.api import ToolResult
 from pool_tools.network.dial import Resolve, resolve
 from pool_tools.network.proxy import NetworkProxy, open_proxy
 from pool_tools.network.rules import RuleError, allow_list
+from pool_tools.network.session import SessionNetwork
 from pool_tools.sandbox.base import CannotExpress, Policy, Sandbox
 from pool_tools.sandbox.landlock import Landlock
 from pool_tools.sandbox.probe import probe
@@ -98,7 +99,7 @@ async def _cell(folder: Path, policy: Policy, proxy: NetworkProxy | None) -> Asy
     if found.tier != "bubblewrap":
         pytest.skip(f"no bubblewrap here: {found.reason}")
     workspace = Workspace(folder)
-    toolbox = Toolbox(workspace, found.sandbox, None, proxy)
+    toolbox = Toolbox(workspace, found.sandbox, None, SessionNetwork(found.sandbox, {}, proxy=proxy))
     try:
         yield Cell(folder, found.sandbox, toolbox, proxy)
     finally:

@@ -9,8 +9,9 @@ from http import HTTPStatus
 from typing import Literal
 
 from pool_tools.network.dial import Dialer, Route, Streams
+from pool_tools.network.grants import Grants
 from pool_tools.network.head import Refused, Request, parse
-from pool_tools.network.rules import AllowList, HostRule
+from pool_tools.network.rules import HostRule
 from pool_tools.network.traffic import Count, Flow
 
 HEAD_SECONDS = 30.0
@@ -31,20 +32,20 @@ Ask = Callable[[str, int], Awaitable[bool]]
 class Judge:
     """Decides which host may be reached: the list, then the person, who is asked once about each host and port."""
 
-    def __init__(self, allow: AllowList, ask: Ask | None = None) -> None:
-        self._allow = allow
+    def __init__(self, grants: Grants, ask: Ask | None = None) -> None:
+        self._grants = grants
         self._ask = ask
         self._asked: dict[tuple[str, int], asyncio.Future[bool]] = {}
 
     async def rule(self, host: str, port: int) -> HostRule:
         """The rule that lets host through. Raises `Refused`."""
-        rule = self._allow.rule(host, port)
+        rule = self._grants.allow.rule(host, port)
         if rule is None and self._ask is not None and await self._answer(host, port, self._ask):
-            rule = HostRule(host, frozenset({port}))
+            rule = self._grants.allow.rule(host, port) or HostRule(host, frozenset({port}))
         if rule is not None:
             return rule
         place = str(HostRule(host)) if port in (80, 443) else str(HostRule(host, frozenset({port})))
-        if any(port not in r.ports and r.matches(host, min(r.ports)) for r in self._allow.hosts):
+        if any(port not in r.ports and r.matches(host, min(r.ports)) for r in self._grants.allow.hosts):
             raise Refused(403, f"port {port} of {host} is not allowed; the user can allow it: --net {place}")
         raise Refused(403, f"{host} is not on the list of allowed hosts; the user can allow it: --net {place}")
 
@@ -52,7 +53,11 @@ class Judge:
         key = host, port
         if key not in self._asked:
             self._asked[key] = asyncio.ensure_future(ask(host, port))
-        return await asyncio.shield(self._asked[key])
+        said = await asyncio.shield(self._asked[key])
+        if said and self._grants.allow.rule(host, port):
+            # A yes that became a grant, which may end before the session does: then the person is asked again.
+            self._asked.pop(key, None)
+        return said
 
 
 async def serve(

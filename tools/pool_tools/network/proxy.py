@@ -16,6 +16,7 @@ from typing import Any
 
 from pool_tools.network.connection import Ask, Judge, close, relay, serve
 from pool_tools.network.dial import Dialer, Resolve, resolve
+from pool_tools.network.grants import Grants
 from pool_tools.network.head import HEAD_BYTES
 from pool_tools.network.rules import AllowList, RuleError
 from pool_tools.network.starter import FOR_GOOD, HANDED, PROXY_PORT, SOCKET_NAME
@@ -47,7 +48,8 @@ async def open_proxy(
     about hosts that are not on the list; without it they are refused.
     """
     folder = make_private("network")
-    proxy = NetworkProxy(folder.path, allow, Judge(allow, ask), Dialer(environ, resolver))
+    grants = Grants(allow)
+    proxy = NetworkProxy(folder.path, grants, Judge(grants, ask), Dialer(environ, resolver))
     try:
         proxy.start()
         yield proxy
@@ -64,21 +66,33 @@ class NetworkProxy:
     likes: nothing of what comes is trusted.
     """
 
-    def __init__(self, folder: Path, allow: AllowList, judge: Judge, dialer: Dialer) -> None:
+    def __init__(self, folder: Path, grants: Grants, judge: Judge, dialer: Dialer) -> None:
         self.folder = folder
-        self.allow = allow
+        self.grants = grants
         self._judge = judge
         self._dialer = dialer
         self._flows: deque[Flow] = deque(maxlen=FLOWS_KEPT)
         self._tasks = _Tasks()
         self._commands: dict[int, asyncio.Event] = {}
         self._connections = 0
+        self._server_ports: set[int] = set()
+
+    @property
+    def allow(self) -> AllowList:
+        """What commands may reach now."""
+        return self.grants.allow
+
+    def refused_port(self, allow: AllowList) -> str:
+        """Why a list cannot be granted, since it names the model server's port; "" if it does not."""
+        ports = self._server_ports.intersection(allow.loopback_ports)
+        return _server_port(min(ports)) if ports else ""
 
     async def forbid(self, host: str, port: int) -> None:
         """Let nothing through to the model server. Raises `RuleError` if the list names its port on this machine."""
-        here = await self._dialer.forbid(host, port)
-        if here and port in self.allow.loopback_ports:
-            raise RuleError(f"localhost:{port} is the model server, which commands never reach")
+        if await self._dialer.forbid(host, port):
+            self._server_ports.add(port)
+            if port in self.allow.loopback_ports:
+                raise RuleError(_server_port(port))
 
     async def take_flows(self) -> tuple[Flow, ...]:
         """What was asked of the proxy since the last time, by commands that have ended all of it; at most the latest
@@ -117,9 +131,6 @@ class NetworkProxy:
     async def _attend(self, command: socket.socket) -> None:
         """Take a command's ports and serve them until it ends."""
         async with contextlib.AsyncExitStack() as stack:
-            if len(self._commands) >= COMMANDS_MOST:
-                _answer(command, b"too many commands are running")
-                return
             try:
                 async with asyncio.timeout(HANDING_SECONDS):
                     how_long, ports = await _handed_over(command, stack)
@@ -128,6 +139,9 @@ class NetworkProxy:
                 stack.callback(os.close, handle)
             except (OSError, TimeoutError) as error:
                 _answer(command, str(error).encode() or b"nothing was handed over")
+                return
+            if len(self._commands) >= COMMANDS_MOST:
+                _answer(command, b"too many commands are running")
                 return
             connections = _Tasks()
             ended = self._commands[handle] = asyncio.Event()
@@ -157,7 +171,7 @@ class NetworkProxy:
                 return
             if port == PROXY_PORT:
                 await serve(reader, writer, self._judge, self._dialer, self._flows.append)
-            elif port in self.allow.loopback_ports:
+            elif port in self.allow.loopback_ports and port not in self._server_ports:
                 await self._loopback(port, reader, writer)
         finally:
             self._connections -= 1
@@ -175,6 +189,10 @@ class NetworkProxy:
             return  # Nobody listens there: the command sees its connection closed.
         finally:
             self._flows.append(Flow("localhost", port, count.sent, count.received))
+
+
+def _server_port(port: int) -> str:
+    return f"localhost:{port} is the model server, which commands never reach"
 
 
 class _Tasks:

@@ -60,12 +60,15 @@ if sys.argv[3:]:
 """
 
 
-def start_command(socket_path: str, loopback_ports: Sequence[int], argv: Sequence[str] = ()) -> tuple[str, ...]:
+def start_command(
+    socket_path: str, loopback_ports: Sequence[int], argv: Sequence[str] = (), *, proxy: bool = True
+) -> tuple[str, ...]:
     """The command that hands the ports over, then becomes argv. socket_path is the agent's, as the sandbox sees it.
 
     Without argv it is for a network namespace that commands share: the ports are served as long as the proxy is open.
+    proxy is False where the proxy's own port was handed over before.
     """
-    ports = ",".join(map(str, (PROXY_PORT, *loopback_ports)))
+    ports = ",".join(map(str, (*((PROXY_PORT,) if proxy else ()), *loopback_ports)))
     return (os.path.realpath(sys.executable), "-I", "-S", "-c", _SOURCE, socket_path, ports, *argv)
 
 

@@ -158,6 +158,15 @@ class CanOnlyRead(Protocol):
         ...
 
 
+@runtime_checkable
+class ReachesHosts(Protocol):
+    """A sandbox whose commands can be let out to a list of hosts, by a proxy."""
+
+    def reach(self, allow: AllowList, proxy_folder: Path, caches: Sequence[Path]) -> str:
+        """From the next command on. Says why that cannot be, "" if it can. Blocks."""
+        ...
+
+
 class NoSandbox:
     """The tiers `none` and `external`: commands run as they are."""
 

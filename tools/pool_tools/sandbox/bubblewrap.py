@@ -7,8 +7,9 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pool_tools.network.starter import SOCKET_NAME, interpreter_folders, proxy_variables, start_command
+from pool_tools.network.starter import PROXY_PORT, SOCKET_NAME, interpreter_folders, proxy_variables, start_command
 from pool_tools.private import PrivateFolder, make_private
 from pool_tools.sandbox.base import Access, Guard, Launch, Policy, Process, start_launch
 from pool_tools.sandbox.gitguard import GitPaths, git_paths
@@ -18,6 +19,9 @@ from pool_tools.sandbox.seccomp import program as seccomp_program
 from pool_tools.sandbox.secrets import secret_paths
 from pool_tools.sandbox.sharednet import NetworkError, SharedNetwork, open_network
 from pool_tools.sandbox.view import CACHES, KEPT_IN_RUN, gpu_devices, replaced, resolver_file, seen, shown_again
+
+if TYPE_CHECKING:
+    from pool_tools.network.rules import AllowList
 
 TMP_BYTES = 4 * 1024**3
 """Most that /var/tmp and /dev/shm hold; they are in memory."""
@@ -67,6 +71,7 @@ class Bubblewrap:
         self.bounds = policy.bounds
         self._private: PrivateFolder | None = None
         self._shared: SharedNetwork | None = None
+        self._handed: set[int] = set()
         self._mounted: tuple[Path, ...] = ()
         # Mounts protect what is there; the guard, what is not there yet, and repositories inside this one.
         self.guard: Guard | None = GitGuard(policy.roots, lambda: self._mounted) if policy.writable else None
@@ -110,14 +115,33 @@ class Bubblewrap:
                 shared = open_network(self._program, self._policy.roots)
             except NetworkError as error:
                 return str(error)
-            if self._policy.allow is not None:
-                socket = str(self._policy.proxy_folder / SOCKET_NAME) if self._policy.proxy_folder else ""
-                try:
-                    shared.run(start_command(socket, self._policy.allow.loopback_ports))
-                except NetworkError as error:
-                    shared.close()
-                    return str(error)
+            if failure := self._hand_over(shared, self._policy):
+                shared.close()
+                return failure
             self._shared = shared
+        return ""
+
+    def reach(self, allow: AllowList, proxy_folder: Path, caches: Sequence[Path]) -> str:
+        """Let all further commands out to a list of hosts. Says why that cannot be, "" if it can. Blocks."""
+        policy = replace(self._policy, allow=allow, proxy_folder=proxy_folder, caches=tuple(caches))
+        if self._shared is not None and (failure := self._hand_over(self._shared, policy)):
+            return failure
+        self._policy = policy
+        return ""
+
+    def _hand_over(self, shared: SharedNetwork, policy: Policy) -> str:
+        """Hand the ports that lead out of a shared network to the proxy, those that it has not got yet."""
+        if policy.allow is None or policy.proxy_folder is None:
+            return ""
+        first = PROXY_PORT not in self._handed
+        ports = [port for port in policy.allow.loopback_ports if port not in self._handed]
+        if not first and not ports:
+            return ""
+        try:
+            shared.run(start_command(str(policy.proxy_folder / SOCKET_NAME), ports, proxy=first))
+        except NetworkError as error:
+            return str(error)
+        self._handed.update((PROXY_PORT, *ports))
         return ""
 
     def read_only(self) -> Bubblewrap:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pool_tools.environment import clean_environment, find_program, why_no_program
 from pool_tools.private import private_folder, sweep_in_background
@@ -24,6 +25,7 @@ from pool_tools.sandbox.base import (
     NoSandbox,
     Policy,
     Process,
+    ReachesHosts,
     Sandbox,
 )
 from pool_tools.sandbox.bounds import Bounds
@@ -35,6 +37,9 @@ from pool_tools.sandbox.secrets import homes
 from pool_tools.sandbox.sharednet import SharesNetwork
 from pool_tools.sandbox.trial import output_of
 from pool_tools.scratch import HasScratch
+
+if TYPE_CHECKING:
+    from pool_tools.network.rules import AllowList
 
 TIERS = ("seatbelt",) if sys.platform == "darwin" else ("bubblewrap", "landlock")
 """Those of this system, from the strongest on."""
@@ -276,6 +281,12 @@ class LazySandbox:
         if not isinstance(sandbox, CanOnlyRead):
             raise CannotExpress(f"the tier {sandbox.name} cannot keep commands from writing")
         return sandbox.read_only()
+
+    def reach(self, allow: AllowList, proxy_folder: Path, caches: Sequence[Path]) -> str:
+        sandbox = self.ready().sandbox
+        if not isinstance(sandbox, ReachesHosts):
+            return f"the tier {sandbox.name} cannot hold a list of hosts"
+        return sandbox.reach(allow, proxy_folder, caches)
 
     def share_network(self) -> str:
         sandbox = self.ready().sandbox

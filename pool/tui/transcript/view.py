@@ -1,0 +1,257 @@
+"""The line-API base of the transcript: what is drawn where, following the end, keeping still while heights change."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from rich.segment import Segment
+from textual import events
+from textual.geometry import Region, Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from textual.timer import Timer
+from textual.widget import Widget
+
+from pool.tui.transcript.block import Layout
+from pool.tui.transcript.finder import Finder
+from pool.tui.transcript.frames import Pace
+from pool.tui.transcript.lines import Line, drawn
+from pool.tui.transcript.messages import TailChanged
+from pool.tui.transcript.overlay import Overlay, laid_over
+from pool.tui.transcript.palette import CLASSES, CSS, palette
+from pool.tui.transcript.selection import Selection
+from pool.tui.transcript.store import Entry, Store
+
+if TYPE_CHECKING:
+    from textual.reactive import Reactive
+
+MARGIN_CELLS = 2
+"""Cells left of each row: the mark of a prompt or of the chosen block, and a blank."""
+
+TICK_SECONDS = 1.0
+"""How often running times are drawn anew."""
+
+
+class TranscriptView(ScrollView, can_focus=True):
+    """Draws a store's entries. Everything that changes is marked, and drawn at the next frame."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = set(CLASSES)
+    DEFAULT_CSS = CSS
+    ALLOW_SELECT = False
+
+    def __init__(self, *, code_style: str = "", id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.store = Store()
+        self.follows = True
+        self.new_below = False
+        self.chosen: Entry | None = None
+        self.selection: Selection | None = None
+        self.finder: Finder | None = None
+        self._code_style = code_style
+        self._dirty: dict[int, Entry] = {}
+        self._pace = Pace()
+        self._timer: Timer | None = None
+        self._tick: Timer | None = None
+        self._live: set[Entry] = set()
+        self._moving = False
+
+    # -- set-up, size and theme
+
+    def on_mount(self) -> None:
+        self._tick = self.set_interval(TICK_SECONDS, self._ticked, pause=True)
+        self._relayout()
+
+    def on_resize(self, event: events.Resize) -> None:
+        self._relayout()
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        if self.is_attached:
+            self.call_next(self._relayout)
+
+    @property
+    def code_style(self) -> str:
+        """The Pygments style of code, "" for the theme's own shades."""
+        return self._code_style
+
+    @code_style.setter
+    def code_style(self, name: str) -> None:
+        self._code_style = name
+        self._relayout()
+
+    def _relayout(self) -> None:
+        """Lay out for another width or theme, if there is one. The row at the top stays where it is."""
+        width = max(2, self.size.width - self.scrollbar_size_vertical - MARGIN_CELLS)
+        look = palette(lambda name: self.get_component_rich_style(name, partial=True), self._code_style)
+        store = self.store
+        if not self.size or (store.is_ready and (store.at.width, store.at.palette) == (width, look)):
+            self._sync()
+            return
+        index, share = 0, 0.0
+        if store.is_ready and len(store):
+            index, offset = store.heights.locate(self.scroll_offset.y)
+            share = offset / max(1, store.heights[index])
+            if width != store.at.width:
+                self.selection = None
+        store.set_layout(Layout(width, look, time.monotonic()))
+        if len(store):
+            store.rows(store.entries[index])
+            self._move_to(store.heights.top(index) + int(share * store.heights[index]))
+        self.refresh()
+
+    # -- frames
+
+    def mark(self, entry: Entry) -> None:
+        """An entry changed; it is drawn anew at the next frame."""
+        self.store.touch(entry)
+        self._dirty[entry.index] = entry
+        if entry.block.is_live:
+            self._live.add(entry)
+            if self._tick is not None:
+                self._tick.resume()
+        self._ask_frame()
+
+    def _ask_frame(self) -> None:
+        if self._timer is None and self.is_attached:
+            self._timer = self.set_timer(max(0.001, self._pace.delay(time.monotonic())), self._frame)
+
+    def _frame(self) -> None:
+        self._timer = None
+        if not self.store.is_ready or not self.size:
+            return
+        start = time.monotonic()
+        self.store.set_now(start)
+        dirty = list(self._dirty.values())
+        self._dirty.clear()
+        changed = [self._changed_from(entry) for entry in dirty if entry.rows is not None]
+        if any(entry.rows is None for entry in dirty):
+            changed.append(self.store.row_of(next(entry for entry in dirty if entry.rows is None), -1))
+        before = self.scroll_offset.y
+        self._sync(grown=True)
+        if self.scroll_offset.y == before and changed:
+            top = max(0, min(changed) - before)
+            if top < self.size.height:
+                self.refresh(Region(0, top, self.size.width, self.size.height - top))
+        self.call_after_refresh(lambda: self._pace.drawn(start, time.monotonic()))
+
+    def _changed_from(self, entry: Entry) -> int:
+        """Lay an entry out anew; the first row of the whole that may look different."""
+        old = entry.rows or ()
+        return self.store.row_of(entry, _same(old, self.store.rows(entry)) if old else -1)
+
+    def _ticked(self) -> None:
+        for entry in list(self._live):
+            if entry.block.is_live:
+                self.mark(entry)
+            else:
+                self._live.discard(entry)
+        if not self._live and self._tick is not None:
+            self._tick.pause()
+
+    # -- the view
+
+    def _sync(self, *, grown: bool = False) -> None:
+        """Make heights exact where they show, the scroll bar true, and stay at the end while following."""
+        store = self.store
+        if not store.is_ready:
+            return
+        if self.follows:
+            store.settle_end(self.size.height)
+            self._move_to(store.heights.total)
+            return
+        self._move_to(self.scroll_offset.y)
+        if grown and not self.new_below and not self._is_at_end():
+            self.new_below = True
+            self.post_message(TailChanged(self.follows, self.new_below))
+
+    def _is_at_end(self) -> bool:
+        return self.scroll_offset.y >= self.store.heights.total - self.size.height
+
+    def _move_to(self, row: int) -> None:
+        """Show the view that begins at row, as far as there is that much."""
+        store, height = self.store, self.size.height
+        with self._moved_by_us():
+            top = max(0, min(row, store.heights.total - height))
+            for _ in range(3):  # a second time only if heights shrank so that the end came into view
+                top = store.settle(top, height)
+                if top <= (last := max(0, store.heights.total - height)):
+                    break
+                top = last
+            self._set_total()
+            if top != self.scroll_y:
+                self.scroll_y = top
+            self.scroll_target_y = top
+
+    def _set_total(self) -> None:
+        """Tell the scroll bar how much there is. Nothing else depends on it, so no layout of the screen is needed."""
+        size = Size(self.size.width, self.store.heights.total)
+        if size != self.virtual_size:
+            self.set_reactive(cast("Reactive[Size]", Widget.virtual_size), size)
+            self.vertical_scrollbar.window_virtual_size = size.height
+            self.vertical_scrollbar.window_size = self.size.height
+
+    @contextmanager
+    def _moved_by_us(self) -> Generator[None]:
+        was, self._moving = self._moving, True
+        try:
+            yield
+        finally:
+            self._moving = was
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        if not self._moving and self.store.is_ready:
+            self._move_to(round(new_value))
+            self._set_follow(self._is_at_end())
+
+    def _set_follow(self, follows: bool) -> None:
+        if follows != self.follows or (follows and self.new_below):
+            self.follows, self.new_below = follows, self.new_below and not follows
+            self.post_message(TailChanged(self.follows, self.new_below))
+
+    # -- drawing
+
+    def render_line(self, y: int) -> Strip:
+        store, width, base = self.store, self.size.width, self.rich_style
+        found = store.line(y + self.scroll_offset.y) if store.is_ready else None
+        if found is None:
+            return Strip.blank(width, base)
+        entry, number = found
+        rows = store.rows(entry)
+        if not 0 <= number < len(rows):
+            return Strip.blank(width, base)
+        row = rows[number]
+        margin = self._margin(entry)
+        overlays = self._overlays(entry, rows, number)
+        if not overlays:
+            return row.strip(width, margin, base)
+        return drawn([margin, *laid_over(row.segments, overlays)], width, base, row.fill)
+
+    def _margin(self, entry: Entry) -> Segment:
+        look = self.store.at.palette
+        if entry is self.chosen and self.has_focus:
+            return Segment("▐ ", look.user + look.focus if entry.block.bar else look.focus)
+        return Segment("▌ ", look.user_bar) if entry.block.bar else Segment("  ", look.text)
+
+    def _overlays(self, entry: Entry, rows: Sequence[Line], number: int) -> list[Overlay]:
+        look, row = self.store.at.palette, rows[number]
+        out: list[Overlay] = []
+        if self.finder is not None:
+            for start, end, current in self.finder.spans(entry.index, rows, number):
+                out.append((start, end, look.match_current if current else look.match))
+        if self.selection is not None:
+            span = self.selection.span(entry.index, number, len(row.drawn))
+            if span and span[1] > row.gutter:
+                out.append((max(span[0], row.gutter), span[1], look.selection))
+        return out
+
+
+def _same(old: Sequence[Line], new: Sequence[Line]) -> int:
+    """How many rows at the start are the very same."""
+    for number, (before, after) in enumerate(zip(old, new, strict=False)):
+        if before is not after:
+            return number
+    return min(len(old), len(new))

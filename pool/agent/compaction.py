@@ -1,7 +1,7 @@
 """Making room in a history that no longer fits: old results are left out, or all becomes a short account of the work.
 
 Pruning (`pool.agent.pruning`) comes first where it frees enough. The account is written by the model under
-`tool_choice: none`, at most `SUMMARY_TOKENS` long; if even that request does not fit, old results are cut further, and
+`tool_choice: none`, of limited length; if even that request does not fit, old results are cut further, and
 in the end Pool writes the account itself from its books. The last turns stay as they were. Either is an announced break
 of the prompt's prefix, with its price.
 """
@@ -24,10 +24,6 @@ from pool.messages import Encoded, Message, Role, user
 from pool.wire.errors import ProblemKind, ServerProblem
 from pool.wire.tokens import raw_tokens
 
-AT_SHARE = 0.8
-"""Share of the window at which room is made before the next turn."""
-
-SUMMARY_TOKENS = 1500
 KEPT_SHARE = 0.25
 """The last turns are kept as they were, as many as take at most this share of the history that is replaced."""
 
@@ -50,24 +46,37 @@ _LATEST = "[Pool] The user's latest request:"
 
 
 class Compactor:
-    """Makes room in one conversation's history. clear_ledger makes the tools forget which files were shown."""
+    """Makes room in one conversation's history. clear_ledger makes the tools forget which files were shown.
 
-    def __init__(self, replies: ReplyStream, hub: EventHub, clear_ledger: Callable[[], None]) -> None:
+    at_share is the share of the window at which room is due, summary_tokens how long the account may be at most.
+    """
+
+    def __init__(
+        self,
+        replies: ReplyStream,
+        hub: EventHub,
+        clear_ledger: Callable[[], None],
+        *,
+        at_share: float,
+        summary_tokens: int,
+    ) -> None:
+        self.at_share = at_share
+        self._summary_tokens = summary_tokens
         self._replies = replies
         self._hub = hub
         self._clear_ledger = clear_ledger
 
     def due(self, history: History) -> bool:
-        """Whether the next request would take more than `AT_SHARE` of the window."""
+        """Whether the next request would take more than `at_share` of the window."""
         window = self._replies.window
-        return bool(window) and self._replies.estimate(history.data).upper > window * AT_SHARE
+        return bool(window) and self._replies.estimate(history.data).upper > window * self.at_share
 
     def prune(self, history: History) -> bool:
         """Leave old bulky results out, if that frees enough; whether it was done. No request is made."""
         before = self._replies.estimate(history.data)
         messages = pruned(history.messages, history.encode)
         after = self._replies.estimate([m.data for m in messages])
-        limit = self._replies.window * AT_SHARE
+        limit = self._replies.window * self.at_share
         freed = before.tokens - after.tokens
         if freed < before.tokens * PRUNING_FREES or (limit and after.upper > limit):
             return False
@@ -85,7 +94,7 @@ class Compactor:
         """
         before = self._replies.estimate(history.data).tokens
         account = await self._account(history, guidance, cut_first=cut_first) or _from_books(history, run)
-        opening = user(f"{_task(history, run)}\n\n{_INTRODUCTION}\n\n{_within(account.strip(), SUMMARY_TOKENS)}")
+        opening = user(f"{_task(history, run)}\n\n{_INTRODUCTION}\n\n{_within(account.strip(), self._summary_tokens)}")
         kept = [history.encode(opening), *_last_turns(history.messages, history.size * KEPT_SHARE)]
         after = self._replies.estimate([history.messages[0].data, *(m.data for m in kept)]).tokens
         what = f"{before:,} tokens of history became about {after:,}"
@@ -96,7 +105,7 @@ class Compactor:
         """What compacting the history would cost: what stands in for it is read anew, as large as it may become."""
         kept = _last_turns(history.messages, history.size * KEPT_SHARE)
         first = [history.messages[0].data, *(m.data for m in kept)]
-        return self._replies.price(self._replies.estimate(first).tokens + SUMMARY_TOKENS)
+        return self._replies.price(self._replies.estimate(first).tokens + self._summary_tokens)
 
     def _replace(
         self, history: History, messages: Sequence[Encoded], sizes: tuple[int, int], what: str, read: int, why: str
@@ -120,7 +129,7 @@ class Compactor:
             joined = f"{last.content}\n\n{ask}" if last.role is Role.USER else ask
             messages[len(messages) - (last.role is Role.USER) :] = [history.encode(user(joined)).data]
             try:
-                asked = LastWord(SUMMARY_TOKENS, show=False, beside="compaction")
+                asked = LastWord(self._summary_tokens, show=False, beside="compaction")
                 reading = await self._replies.last_word(history, messages, asked)
             except ServerProblem as problem:
                 if problem.kind is not ProblemKind.OVERFLOW:

@@ -128,6 +128,14 @@ class Exchange:
         """The size of a request with these messages."""
         return self._meter.estimate(self.builder.build(messages, max_tokens=LEAST_ANSWER_TOKENS))
 
+    def switch_thinking(self, on: bool) -> None:
+        """Switch thinking by the chat template, which re-renders the history: an announced break."""
+        self.link.set_thinking(on)
+        self.builder = RequestBuilder(replace(self.builder.head, thinking=on), self.builder.shape)
+        self._expect = replace(self._expect, thinking=on)
+        self._plain_builder = None
+        self.prefix.announce(f"thinking was switched {'on' if on else 'off'}")
+
     async def ask(self, ask: Ask) -> Reading:
         """Send and read; once more, fitted, if the window turns out to be smaller. Raises `ServerProblem`."""
         try:

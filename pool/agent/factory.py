@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pool.agent.approvals import Approvals
 from pool.agent.asking import AskTool, UserQuestions
 from pool.agent.calls import CallRunner
+from pool.agent.checkpointing import Checkpointer
 from pool.agent.compaction import Compactor
 from pool.agent.confinement import Confinement, confine
 from pool.agent.exchange import Exchange
@@ -22,8 +23,10 @@ from pool.agent.guards.replies import ReplyGuard
 from pool.agent.guards.thinking import ThinkingGuard
 from pool.agent.history import History
 from pool.agent.hub import EventHub
+from pool.agent.instructions import RELOAD, SessionInstructions, instructions_for
 from pool.agent.limits import Limits
 from pool.agent.loop import Agent, Labels
+from pool.agent.netasking import NetworkAsking
 from pool.agent.policywords import policy_words
 from pool.agent.prompt import system_prompt
 from pool.agent.questions import WaitingClock
@@ -37,9 +40,11 @@ from pool.agent.streaming import ReplyStream
 from pool.config.settings import Mode, Settings
 from pool.events import Notice
 from pool.ports import Approver
+from pool.sessions.checkpoints.checkpoints import Checkpoints, checkpoints_folder
+from pool.sessions.store import sessions_folder
 from pool.wire.dialects import for_address
 from pool.wire.reading import DEFAULT_THINK_TAGS, Expectation
-from pool.wire.request import Head, RequestBuilder
+from pool.wire.request import Head, RequestBuilder, Sampling
 from pool.wire.tokens import TokenMeter
 from pool_tools import Tool
 from pool_tools.sandbox import NoSandbox
@@ -56,6 +61,12 @@ class Session:
     approvals: Approvals
     questions: UserQuestions
     sandbox_note: str
+    settings: Settings
+    toolbox: Toolbox
+    instructions: SessionInstructions
+    replies: ReplyStream
+    queued: tuple[str, ...] = ()
+    """Prompts that waited when the session was left."""
 
 
 @asynccontextmanager
@@ -71,7 +82,8 @@ async def open_session(settings: Settings, approver: Approver) -> AsyncGenerator
             stack.enter_context(opened.log)
         confining = asyncio.ensure_future(confine(settings, stack))
         stack.push_async_callback(_cancelled, confining)
-        confinement, link = await asyncio.gather(confining, find_server(settings))
+        reading = asyncio.to_thread(instructions_for, settings)
+        confinement, link, found = await asyncio.gather(confining, find_server(settings), reading)
         await stack.enter_async_context(link)
         await confinement.forbid(link.client.transport.endpoint.base_url)
         hub = EventHub(opened.id, opened.log, next_seq=opened.earlier.next_seq)
@@ -86,7 +98,10 @@ async def open_session(settings: Settings, approver: Approver) -> AsyncGenerator
         if link.client.transport.endpoint.is_loopback:
             toolbox.protect_memory()
         questions = UserQuestions(approver, hub, WaitingClock())
-        tools = (*toolbox.tools, AskTool(questions))
+        asking = NetworkAsking(
+            confinement.network, questions, KeptApprovals(settings.workspace), settings.workspace, hub.emit
+        )
+        tools = (*asking.over(toolbox.tools), AskTool(questions))
         approvals = Approvals(
             mode,
             sandboxed=confined,
@@ -97,13 +112,53 @@ async def open_session(settings: Settings, approver: Approver) -> AsyncGenerator
         )
         toolbox.read_only_when(lambda: approvals.mode is Mode.PLAN)
         approvals.read_only_sandbox = toolbox.only_reading
-        session = _assemble(
-            settings, link, hub, approvals, questions, tools, confinement, workspace.ledger.clear, opened
+        instructions = SessionInstructions(settings, found)
+        kept = _checkpointer(opened, settings, hub, workspace, toolbox) if opened.log is not None else None
+        if kept is not None:
+            stack.push_async_callback(kept.close)
+            # Once more, so that jobs have ended when the last look is taken.
+            stack.push_async_callback(toolbox.close)
+        agent, replies = _assemble(
+            *(settings, link, hub, approvals, questions, tools, confinement, workspace.ledger.clear, opened),
+            *(found.block, kept),
         )
+        agent.on_prompt = lambda: _begin(instructions, agent, kept)
         chosen = link.info.notes if link.info and not settings.model else ()
-        for note in [*opened.notes, *chosen]:
+        for note in [*opened.notes, *chosen, *found.notes()]:
             hub.emit(Notice("warning", note))
-        yield session
+        yield Session(
+            agent,
+            hub,
+            approvals,
+            questions,
+            confinement.note,
+            settings,
+            toolbox,
+            instructions,
+            replies,
+            opened.earlier.queued,
+        )
+
+
+def _checkpointer(
+    opened: Opened, settings: Settings, hub: EventHub, workspace: Workspace, toolbox: Toolbox
+) -> Checkpointer:
+    folder = checkpoints_folder(sessions_folder(), opened.id)
+    return Checkpointer(
+        lambda: Checkpoints(folder, settings.workspace),
+        hub,
+        workspace,
+        jobs_running=toolbox.jobs_running,
+        only_reading=toolbox.only_reading,
+    )
+
+
+def _begin(instructions: SessionInstructions, agent: Agent, kept: Checkpointer | None) -> None:
+    """A prompt has come: say if the AGENTS.md files are not what the model knows any more; look at the files."""
+    if kept is not None:
+        kept.prepare()
+    if news := instructions.news(agent.history):
+        agent.hub.emit(Notice("info", news, f"{RELOAD} tells the model; a new session reads them anyway"))
 
 
 async def _cancelled(confining: asyncio.Future[Confinement]) -> None:
@@ -122,13 +177,16 @@ def _assemble(
     confinement: Confinement,
     clear_ledger: Callable[[], None],
     opened: Opened,
-) -> Session:
+    instructions: str,
+    kept: Checkpointer | None,
+) -> tuple[Agent, ReplyStream]:
     shape = link.dialect.shape
     check_shape(opened.earlier, native=shape.sets_window)
     head = Head(
         model=link.model,
         thinking=settings.thinking,
         tools=tuple(_declared(t) for t in tools),
+        sampling=_sampling(settings),
         window=settings.window,
     )
     expect = Expectation(
@@ -141,17 +199,20 @@ def _assemble(
     replies = ReplyStream(exchange, hub, limits, settings.guards, tuple(expect.tools))
     workspace = str(settings.workspace)
     sandbox = confinement.found.sandbox
-    history = History(system_prompt(workspace), hub.emit, shape.encode, opened.earlier.messages)
+    prompt = prompt_for(settings, instructions)
+    history = History(prompt, hub.emit, shape.encode, opened.earlier.messages)
     steering = Steering(history, hub)
     replies.user_waits = steering.wants
-    compactor = Compactor(replies, hub, clear_ledger)
+    compactor = Compactor(
+        replies, hub, clear_ledger, at_share=settings.compact_at, summary_tokens=settings.summary_tokens
+    )
 
     def guards() -> Sequence[Guard]:
         thresholds = settings.guards
         return [
             *budget_guards(limits, thresholds.told_share),
             ThinkingGuard(thresholds),
-            ReplyGuard(thresholds.announcements),
+            ReplyGuard(thresholds.announcements, thresholds.unknown_tools),
             ClaimsGuard(),
             LoopGuard(thresholds),
             PingPongGuard(thresholds.returns_note, thresholds.returns_stop),
@@ -163,7 +224,7 @@ def _assemble(
         history=history,
         replies=replies,
         calls=CallRunner(
-            tools, approvals, hub, questions.clock, lambda effect: policy_words(effect, sandbox.describe())
+            tools, approvals, hub, questions.clock, lambda effect: policy_words(effect, sandbox.describe()), kept
         ),
         room=RoomMaker(compactor, history, replies, allowed=settings.auto_compact),
         steering=steering,
@@ -173,7 +234,14 @@ def _assemble(
         head=opened.earlier.head,
         labels=Labels(workspace, link.model, link.display, lambda: approvals.mode.value, confinement.found.tier),
     )
-    return Session(agent, hub, approvals, questions, confinement.note)
+    return agent, replies
+
+
+def prompt_for(settings: Settings, instructions: str) -> str:
+    """A session's system prompt; instructions are the block of its AGENTS.md files."""
+    return system_prompt(
+        str(settings.workspace), instead=settings.system, more=settings.append_system, instructions=instructions
+    )
 
 
 def first_request(settings: Settings, model: str, prompt: str) -> bytes:
@@ -182,14 +250,21 @@ def first_request(settings: Settings, model: str, prompt: str) -> bytes:
     workspace = Workspace(settings.workspace)
     try:
         tools = (*Toolbox(workspace, NoSandbox()).tools, AskTool())
-        head = Head(model, settings.thinking, tuple(_declared(t) for t in tools), window=settings.window)
-        history = History(system_prompt(str(settings.workspace)), lambda body: None, shape.encode)
+        declared = tuple(_declared(t) for t in tools)
+        head = Head(model, settings.thinking, declared, _sampling(settings), window=settings.window)
+        prompt_text = prompt_for(settings, instructions_for(settings).block)
+        history = History(prompt_text, lambda body: None, shape.encode)
         history.add_user(prompt)
         budgets = settings.budgets
         limit = budgets.reasoning_first_turn + budgets.answer_tokens
         return RequestBuilder(head, shape).build(history.data, max_tokens=limit)
     finally:
         workspace.close()
+
+
+def _sampling(settings: Settings) -> Sampling:
+    given = settings.sampling
+    return Sampling(given.temperature, given.top_p, given.top_k, dict(given.extra))
 
 
 def _declared(tool: Tool) -> dict[str, object]:

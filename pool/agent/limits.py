@@ -24,7 +24,7 @@ class BudgetKind:
     @property
     def remedy(self) -> str:
         """What raises it."""
-        flag = "" if self.session or self.name == "reasoning" else f"--max-{self.name} or "
+        flag = "" if self.session else f"--max-{self.name} or "
         return f"{flag}/budget {self.name} N sets the limit"
 
 

@@ -37,11 +37,15 @@ from pool.events import (
     StopReason,
     TurnFinished,
 )
+from pool.extend.agentsmd import NAME
+from pool.sessions.totals import Totals
 from pool.wire.errors import ProblemKind, ServerProblem
 from pool.wire.reading import Ending, Reading
 
 CLOCK_SECONDS = 0.05
 """The run's clock is looked at no more often than this; while an answer is waited for, it stands still."""
+
+CUT_HEAD = f"shorten the {NAME} files (--no-agents-md leaves them out), or give the server a larger window"
 
 CLOCK_LOOK_SECONDS = 1.0
 """It is looked at this often at least, since a face may change the limit."""
@@ -142,7 +146,9 @@ class Agent:
 
     async def compact(self, guidance: str = "") -> bool:
         """Compact the history between two runs; whether it became clearly smaller. Raises `ServerProblem`."""
-        return await self._room.compact(self._state, guidance)
+        helped = await self._room.compact(self._state, guidance)
+        self.limits.used += Totals(tokens=self._replies.usage.total)
+        return helped
 
     def price_to_compact(self) -> Price:
         """What compacting now would cost."""
@@ -211,6 +217,8 @@ class Agent:
                 if not await self._goes_on(verdict):
                     return verdict
                 continue
+            if head := self._room.look_at_head():
+                self.hub.emit(Notice("warning", head, CUT_HEAD))
             if self._room.due:
                 await self._room.make(state, cut_first=False)
             self.steering.deliver()

@@ -38,6 +38,13 @@ class PrefixWatch:
         self.requests = 0
         self.breaks = 0
         self.unannounced = 0
+        self.last_break = ""
+        """Where and why the prefix broke last, "" if it never did."""
+
+    @property
+    def cache_told(self) -> bool:
+        """Whether the server has ever said that it had something cached."""
+        return self._cache_told
 
     def announce(self, why: str) -> None:
         """The history is about to be changed on purpose; why is given as the cause of the next break."""
@@ -68,6 +75,7 @@ class PrefixWatch:
         self._announced = ""
         self.breaks += 1
         self.unannounced += not announced
+        self.last_break = f"request {self.requests}: {why}"
         return PrefixReport(kept, why)
 
     def usage(self, usage: Usage, report: PrefixReport) -> str:

@@ -22,6 +22,11 @@ When you are done, answer in a few plain sentences: what was wrong, what you cha
 """
 
 
-def system_prompt(workspace: str) -> str:
-    """The prompt for a workspace folder, given as an absolute path."""
-    return _PROMPT.format(workspace=workspace)
+def system_prompt(workspace: str, *, instead: str = "", more: str = "", instructions: str = "") -> str:
+    """The prompt for a workspace folder, given as an absolute path.
+
+    instead replaces the built-in text, more is added to it, both the user's own; instructions come from AGENTS.md
+    files. `{workspace}` in the first two is the folder.
+    """
+    texts = [text.replace("{workspace}", workspace).strip() for text in (instead or _PROMPT, more)]
+    return "\n\n".join(text for text in (*texts, instructions.strip()) if text) + "\n"

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from pool.agent.compaction import AT_SHARE, Compactor
+from pool.agent.compaction import Compactor
 from pool.agent.history import History
 from pool.agent.price import Price
 from pool.agent.state import RunState
 from pool.agent.streaming import ReplyStream
+from pool.extend.agentsmd import NAME
 
 NOTHING_TO_COMPACT = 2
 """Messages of a history that is only the system prompt and a first prompt."""
 
 USELESS_COMPACTIONS = 2
 """After so many compactions in a row that did not help the run ends."""
+
+
+HEAD_SHARE_TOLD = 0.25
+"""Share of the window that system prompt and tools may take without a word."""
+
+LEAST_WORK_TOKENS = 2048
+"""Room for a prompt and a reply below which no request is worth sending."""
 
 
 class OutOfRoom(Exception):
@@ -28,10 +36,26 @@ class RoomMaker:
         self._replies = replies
         self._allowed = allowed
         self._useless, self._compacted, self._helped = 0, 0, False
+        self._head_said = 0
 
     def begin(self) -> None:
         """A run begins: what earlier compactions brought no longer counts."""
         self._useless, self._compacted, self._helped = 0, 0, False
+
+    def look_at_head(self) -> str:
+        """What people should know, once, of the share that the prompt's fixed part takes; "" if nothing.
+
+        Raises `OutOfRoom` where it leaves no room for work.
+        """
+        window = self._replies.window
+        if not window or self._head_said == window:
+            return ""
+        self._head_said = window
+        head = self._replies.estimate([self._history.messages[0].data]).tokens
+        what = f"system prompt, {NAME} and tools take about {head:,} of the {window:,} tokens of the window"
+        if window - head < LEAST_WORK_TOKENS:
+            raise OutOfRoom(f"{what}, which leaves no room to work")
+        return f"{what} ({head / window:.0%})" if head > window * HEAD_SHARE_TOLD else ""
 
     @property
     def due(self) -> bool:
@@ -57,7 +81,7 @@ class RoomMaker:
             return
         # The server refuses it again at once, or counts it as full again: it did not help, whatever the estimate said.
         soon = 0 < self._compacted >= run.turns - 1
-        full = self._replies.usage.prompt >= window * AT_SHARE or self._compacted == run.turns
+        full = self._replies.usage.prompt >= window * self._compactor.at_share or self._compacted == run.turns
         self._useless += soon and full and self._helped
         if self._useless >= USELESS_COMPACTIONS:
             tokens = max(tokens, self._replies.usage.prompt)

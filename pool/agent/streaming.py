@@ -97,7 +97,7 @@ class ReplyStream:
         )
         reading = await (self._unthinking(ask, history) if self._limits.no_thought else self.exchange.ask(ask))
         if reading.ending is Ending.REPETITION and not reading.content.strip() and not reading.broken:
-            watch.keep = repetition_start(reading.reasoning)
+            watch.keep = repetition_start(reading.reasoning, self._guards.signals.zlib_ratio)
             repairs = (*reading.repairs, CUT_IN_CIRCLES)
             reading = replace(reading, ending=Ending.STOPPED, repairs=repairs)
             self._hub.emit(GuardFired("thinking", "cut", "the server stopped a thought that repeated itself"))
@@ -125,6 +125,17 @@ class ReplyStream:
         if reading.ending is not Ending.STOPPED:
             return reading
         return await self._close_thought(ask, reading, watch, history, asked.max_tokens)
+
+    @property
+    def thinks(self) -> bool:
+        """Whether the chat template is told to think."""
+        return self.exchange.builder.head.thinking
+
+    @property
+    def can_close_at_once(self) -> bool:
+        """Whether a thought can be closed before it begins, as far as is known."""
+        known = self.exchange.counts or self.exchange.link.asked
+        return bool(self.exchange.link.dialect.continue_message) and known
 
     def announce_break(self, why: str) -> None:
         """The history is about to be replaced on purpose: the next request's prefix differs, and why."""

@@ -44,6 +44,9 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument(
         "--readable", metavar="PATH", action="append", default=[], help="let commands read this file or folder at home"
     )
+    p.add_argument("--system", metavar="WHAT", help="a file, or text, in place of the built-in system prompt")
+    p.add_argument("--append-system", metavar="WHAT", help="a file, or text, at the end of the system prompt")
+    p.add_argument("--no-agents-md", action="store_true", help="read no AGENTS.md files")
     p.add_argument("--thinking", metavar="LEVEL", help="on, off, low, normal, high, or tokens a turn")
     p.add_argument("--max-turns", type=_count, metavar="N", help="model replies (default 40, 0: no limit)")
     p.add_argument("--max-seconds", type=_seconds, metavar="S", help="wall time (default 1800, 0: no limit)")

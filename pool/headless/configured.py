@@ -34,6 +34,8 @@ def settings_from(args: argparse.Namespace, *, program: str, with_key: bool = Tr
         "sandbox.network": args.net,
         "sandbox.gpu": args.gpu or None,
         "sandbox.readable": [_readable(path) for path in args.readable],
+        "prompt.append": _file_or_text(args.append_system, "--append-system"),
+        "agents_md.read": False if args.no_agents_md else None,
         "budgets.turns": args.max_turns,
         "budgets.seconds": args.max_seconds,
         "budgets.tokens": args.max_tokens,
@@ -44,6 +46,7 @@ def settings_from(args: argparse.Namespace, *, program: str, with_key: bool = Tr
     tell(loaded.warnings, program)
     return replace(
         loaded.settings,
+        system=_file_or_text(args.system, "--system") or loaded.settings.system,
         trace=Path(args.trace) if args.trace else None,
         continue_last=args.continue_last,
         resume=args.resume,
@@ -71,6 +74,21 @@ def folder_of(given: str) -> Path:
 def as_text(argument: str) -> str:
     """An argument as text: where the locale knows no UTF-8, its bytes came in as surrogates."""
     return os.fsencode(argument).decode("utf-8", "replace")
+
+
+def _file_or_text(given: str | None, flag: str) -> str | None:
+    """The text of a file of that name, else what was given as it is. Raises `SettingsError`."""
+    if not given:
+        return None
+    looks_like_a_path = not any(c.isspace() for c in given)
+    try:
+        if looks_like_a_path and Path(given).expanduser().is_file():
+            return Path(given).expanduser().read_text(encoding="utf-8", errors="replace")
+    except (OSError, RuntimeError, ValueError) as error:
+        raise SettingsError(f"{flag} {given!r} cannot be read: {error}") from None
+    if looks_like_a_path and ("/" in given or given.endswith((".md", ".txt"))):
+        raise SettingsError(f"{flag} {given!r} looks like a file, and there is none of that name")
+    return as_text(given)
 
 
 def _readable(given: str) -> str:

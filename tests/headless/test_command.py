@@ -162,3 +162,21 @@ def test_a_reader_that_leaves_ends_the_run_quietly(sim: RunningSim, tmp_path: Pa
     os.close(write)
     assert done.returncode == 141
     assert done.stderr == b""
+
+
+def prompt_shown(*args: str) -> subprocess.CompletedProcess[str]:
+    line = [sys.executable, "-m", "pool", "prompt", *args]
+    return subprocess.run(line, capture_output=True, timeout=LIMIT_SECONDS, text=True)
+
+
+def test_the_system_prompt_is_a_file_or_text_and_shown_as_it_is_sent(tmp_path: Path) -> None:
+    (tmp_path / "AGENTS.md").write_text("Use tabs.")
+    (tmp_path / "mine.md").write_text("You work in {workspace}.")
+    folder, mine = str(tmp_path), str(tmp_path / "mine.md")
+    done = prompt_shown("-C", folder, "--system", mine, "--append-system", "Be short.", "hi")
+    system = json.loads(done.stdout)["messages"][0]["content"]
+    assert system.startswith(f"You work in {tmp_path}.\n\nBe short.\n\n")
+    assert "Use tabs." in system
+    assert "Use tabs." not in prompt_shown("-C", folder, "--no-agents-md", "hi").stdout
+    done = prompt_shown("--system", "missing.md", "hi")
+    assert (done.returncode, "looks like a file" in done.stderr) == (2, True)

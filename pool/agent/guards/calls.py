@@ -111,6 +111,13 @@ class ProgressGuard(Guard):
         self._moved = False
         self._seen: set[str] = set()
         self._test_runs = 0
+        self._moved_at = 0.0
+
+    def before_turn(self, run: RunState) -> Verdict | None:
+        limit, idle = self._limits.run.idle_stop_seconds, run.seconds - self._moved_at
+        if 0 < limit <= idle:
+            return Stop(StopReason.NO_PROGRESS, f"no file was changed and no new test result came for {idle:,.0f} s")
+        return None
 
     def after_reply(self, run: RunState, reading: Reading) -> Verdict | None:
         if _PLANNED.search(reading.reasoning) or _PLANNED.search(reading.content):
@@ -141,6 +148,7 @@ class ProgressGuard(Guard):
         if tested or self._moved:
             self._idle, self._told, self._moved = 0.0, False, False
             self._planned, self._reads, self._reads_told = False, 0, False
+            self._moved_at = run.seconds
             return None
         self._reads += self._planned and all(o.effect is Effect.READ for o in outcomes)
         self._idle += FRESH_WEIGHT if any(fresh) and not self._planned else 1.0
@@ -150,6 +158,7 @@ class ProgressGuard(Guard):
 
     def go_on(self, run: RunState) -> None:
         self._idle, self._told = 0.0, False
+        self._moved_at = run.seconds
 
     def _is_new(self, outcome: Outcome) -> bool:
         effect = effect_of(outcome.name, outcome.args)

@@ -12,8 +12,6 @@ from pool.agent.state import Nudge, RunState, Steer, Stop, Verdict
 from pool.events import StopReason
 from pool.wire.reading import Ending, Reading
 
-UNKNOWN_TOOLS_IN_ROW = 3
-
 _VERBS = (
     r"(?:check|look|read|run|fix|edit|update|create|write|add|implement|change|search|find|open|start|begin|make|test|"
     r"modify|remove|refactor|inspect|examine|explore|try|apply|install|verify|see what)"
@@ -40,9 +38,13 @@ class ReplyGuard(Guard):
 
     name = "reply"
 
-    def __init__(self, announcements: int) -> None:
-        """announcements: nudges in a row for an action that was announced and not taken, 0 for none."""
+    def __init__(self, announcements: int, unknown_tools: int) -> None:
+        """announcements: nudges in a row for an action that was announced and not taken, 0 for none.
+
+        unknown_tools: calls in a row of tools that do not exist, that end the run; 0 for no limit.
+        """
         self._nudges = announcements
+        self._unknown_tools = unknown_tools
         self._nothing_in_row = 0
         self._cut_in_row = 0
         self._announced = 0
@@ -67,7 +69,7 @@ class ReplyGuard(Guard):
         for outcome in outcomes:
             unknown = outcome.status == "invalid" and outcome.data.get("unknown_tool") is True
             self._unknown_in_row = self._unknown_in_row + 1 if unknown else 0
-        if self._unknown_in_row >= UNKNOWN_TOOLS_IN_ROW:
+        if 0 < self._unknown_tools <= self._unknown_in_row:
             names = ", ".join(sorted({o.name for o in outcomes}))
             return Stop(StopReason.UNUSABLE_REPLY, f"the model kept calling tools that do not exist ({names})")
         return None

@@ -12,7 +12,7 @@ import zlib
 from collections import Counter
 from dataclasses import dataclass
 
-from pool.config.guards import GuardSettings
+from pool.config.guards import GuardSettings, SignalLimits
 
 TAIL_BYTES = 4096
 STEP_BYTES = 1024
@@ -22,23 +22,12 @@ Bytes and not characters: a Japanese character has three bytes and is about a to
 about the same number of tokens in any language.
 """
 
-ZLIB_RATIO = 0.08
-"""Phrases that repeat compress to 1 to 5 %; lists and tables whose rows differ in a number to 10 %, and are honest."""
-
-UNIQUE_LINE_SHARE = 0.3
 LEAST_LINES = 12
-SHINGLE_WORDS = 8
-SHINGLE_REPEATS = 10
-SHINGLE_ZLIB_RATIO = 0.15
-"""Code repeats phrases too, but compresses less; honest text that was measured keeps 0.33."""
 
 LEAST_SENTENCE_BYTES = 20
 LEAST_SENTENCE_WORDS = 4
 LISTED_WEIGHT = 2
 """A line of a list may come so many times as often: the same remark may hold for each of its items."""
-
-NEAR_SAME = 10
-"""So many sentences of hesitation that differ in numbers only are one sentence that goes round."""
 
 RESTART_PHRASES: tuple[str, ...] = (
     r"actually,? wait",
@@ -112,7 +101,7 @@ class ThoughtSignals:
         if self._since_look < STEP_BYTES or len(self._tail) < TAIL_BYTES:
             return None
         self._since_look = 0
-        found = degenerate(self._tail.decode("utf-8", "ignore"))
+        found = degenerate(self._tail.decode("utf-8", "ignore"), self._settings.signals)
         self._in_row = self._in_row + 1 if found else 0
         return found if self._in_row >= 2 else None
 
@@ -146,9 +135,10 @@ class ThoughtSignals:
 
     def _near_same(self, plain: str) -> Finding | None:
         self._hesitations[plain] += 1
-        if not self._settings.same_sentence or self._hesitations[plain] < NEAR_SAME:
+        limit = self._settings.signals.near_same
+        if not self._settings.same_sentence or not 0 < limit <= self._hesitations[plain]:
             return None
-        return Finding("same-sentence", f"one sentence came {NEAR_SAME} times with other numbers: {plain[:60]}")
+        return Finding("same-sentence", f"one sentence came {limit} times with other numbers: {plain[:60]}")
 
     def _code(self, text: str) -> Finding | None:
         """A fenced block of many lines: the model writes the file in its thought instead of by a tool."""
@@ -171,19 +161,20 @@ def _is_prose(piece: str, plain: str) -> bool:
     return bool(_WIDE.search(plain)) or plain.count(" ") >= LEAST_SENTENCE_WORDS - 1
 
 
-def degenerate(tail: str) -> Finding | None:
+def degenerate(tail: str, limits: SignalLimits) -> Finding | None:
     """Whether the tail of a thought repeats itself: as a whole, by its lines, or by a phrase."""
     data = tail.encode("utf-8", "replace")
     ratio = len(zlib.compress(data, 6)) / len(data)
-    if ratio < ZLIB_RATIO:
+    if ratio < limits.zlib_ratio:
         return Finding("repetition", f"the last {len(tail):,} characters compress to {ratio:.0%}")
     lines = [line.strip() for line in tail.split("\n") if line.strip()]
     share = len(set(lines)) / len(lines) if lines else 1.0
-    if len(lines) >= LEAST_LINES and share < UNIQUE_LINE_SHARE:
+    if len(lines) >= LEAST_LINES and share < limits.unique_line_share:
         return Finding("repetition", f"only {share:.0%} of the last {len(lines)} lines differ")
     words = _WORDS.findall(tail.lower())
-    shingles = Counter(tuple(words[i : i + SHINGLE_WORDS]) for i in range(len(words) - SHINGLE_WORDS + 1))
+    size = limits.phrase_words
+    shingles = Counter(tuple(words[i : i + size]) for i in range(len(words) - size + 1))
     most = max(shingles.values(), default=0)
-    if most >= SHINGLE_REPEATS and ratio < SHINGLE_ZLIB_RATIO:
-        return Finding("repetition", f"a phrase of {SHINGLE_WORDS} words came {most} times in a short while")
+    if 0 < limits.phrase_repeats <= most and ratio < limits.phrase_zlib_ratio:
+        return Finding("repetition", f"a phrase of {size} words came {most} times in a short while")
     return None

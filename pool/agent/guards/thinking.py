@@ -11,7 +11,7 @@ from pool.agent.calls import Outcome
 from pool.agent.guards import Guard
 from pool.agent.guards.answers import AnswerSignals
 from pool.agent.guards.calls import changed_anew
-from pool.agent.guards.signals import TAIL_BYTES, ZLIB_RATIO, Finding, ThoughtSignals
+from pool.agent.guards.signals import TAIL_BYTES, Finding, ThoughtSignals
 from pool.agent.state import CallNote, Nudge, RunState, Steer, Stop, Verdict
 from pool.config.guards import GuardSettings
 from pool.events import StopReason
@@ -72,6 +72,7 @@ class ReplyWatch:
         self._hard = hard_tokens
         self._note = note
         self._signals = ThoughtSignals(settings)
+        self._zlib_ratio = settings.signals.zlib_ratio
         self._estimated = 0.0
         self._counted = 0
         self._answering = False
@@ -124,15 +125,15 @@ class ReplyWatch:
 
     def _cut_for(self, found: Finding) -> Cut:
         if found.name in ("repetition", "same-sentence"):
-            self.keep = repetition_start("".join(self._parts))
+            self.keep = repetition_start("".join(self._parts), self._zlib_ratio)
         return Cut(f"the thought went in circles: {found.detail}", CUT_IN_CIRCLES)
 
 
-def repetition_start(thought: str) -> int:
-    """Where the part of a thought begins that only repeats itself; its length if there is none."""
+def repetition_start(thought: str, zlib_ratio: float) -> int:
+    """Where the part of a thought begins that only repeats itself: that compresses to less than zlib_ratio."""
     for at in range(0, len(thought), KEEP_STEP_CHARS):
         rest = thought[at:].encode("utf-8", "replace")
-        if len(zlib.compress(rest, 6)) < len(rest) * ZLIB_RATIO:
+        if len(zlib.compress(rest, 6)) < len(rest) * zlib_ratio:
             return at
     return max(0, len(thought) - TAIL_BYTES)
 

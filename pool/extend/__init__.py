@@ -1,0 +1,1 @@
+"""What people bring along: instructions in AGENTS.md files."""

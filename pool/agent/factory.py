@@ -47,6 +47,7 @@ from pool.wire.reading import DEFAULT_THINK_TAGS, Expectation
 from pool.wire.request import Head, RequestBuilder, Sampling
 from pool.wire.tokens import TokenMeter
 from pool_tools import Tool
+from pool_tools.network.session import SessionNetwork
 from pool_tools.sandbox import NoSandbox
 from pool_tools.toolbox import Toolbox
 from pool_tools.workspace import Workspace
@@ -65,6 +66,7 @@ class Session:
     toolbox: Toolbox
     instructions: SessionInstructions
     replies: ReplyStream
+    network: SessionNetwork
     queued: tuple[str, ...] = ()
     """Prompts that waited when the session was left."""
 
@@ -136,6 +138,7 @@ async def open_session(settings: Settings, approver: Approver) -> AsyncGenerator
             toolbox,
             instructions,
             replies,
+            confinement.network,
             opened.earlier.queued,
         )
 

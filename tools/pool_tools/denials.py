@@ -129,6 +129,12 @@ def explain(output: str, reach: Reach = NO_NETWORK) -> list[str]:
     ]
 
 
+def missed_hosts(output: str) -> list[str] | None:
+    """Hosts that the output of a failed command says it could not look up or reach; None if it missed no network."""
+    found = [rule for rule in _RULES if rule.says is _network and rule.signs.search(output)]
+    return [host for rule in found for host in _found(rule.names, output)] if found else None
+
+
 _LANDLOCK_SIGNS = re.compile(
     r"[Pp]ermission denied|EACCES|EPERM|[Oo]peration not permitted|out of pty devices|failed in name resolution"
 )
@@ -151,6 +157,10 @@ def explain_landlock(output: str, reach: Reach = NO_NETWORK) -> list[str]:
 
 
 def _named(names: re.Pattern[str], output: str) -> str:
+    return ", ".join(_found(names, output))
+
+
+def _found(names: re.Pattern[str], output: str) -> list[str]:
     found: dict[str, None] = {}
     for match in names.finditer(output):
         name = next((group for group in match.groups() if group), "").strip()
@@ -158,4 +168,4 @@ def _named(names: re.Pattern[str], output: str) -> str:
             found[visible(name[:MOST_NAME_CHARS])] = None
         if len(found) == MOST_NAMES:
             break
-    return ", ".join(found)
+    return list(found)

@@ -14,7 +14,7 @@ from pool_tools.arguments import number_argument, text_argument
 from pool_tools.blocking import run_blocking
 from pool_tools.capture import OutputCapture
 from pool_tools.commands import Commands
-from pool_tools.denials import explain, explain_landlock
+from pool_tools.denials import explain, explain_landlock, missed_hosts
 from pool_tools.foreign import Foreign, tell_changes
 from pool_tools.limits import SHELL_SECONDS, SHELL_SECONDS_MOST
 from pool_tools.network.traffic import Flow
@@ -129,6 +129,8 @@ class ShellTool:
             "cwd": str(self._commands.folder),
             "sandbox": self._commands.sandbox.name,
         }
+        if not ok and (missed := missed_hosts(text)) is not None:
+            data["missed_network"] = missed
         if flows:
             data["network"] = [asdict(flow) for flow in flows[-FLOWS_TOLD:]]
         return ToolResult(ok, "\n".join(parts), data, foreign.changes)

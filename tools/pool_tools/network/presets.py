@@ -49,15 +49,17 @@ class PresetError(Exception):
 class Preset:
     """How a language's packages are installed.
 
-    markers: files of a project. variables: of the user's environment, passed on to commands; addresses in them are
-    registries. files: the user's configuration, as patterns relative to the home, with registries' addresses in it.
-    named_folders: such a pattern for folders named after a registry, as HOST-HASH. questions: commands that print
-    registries. told: the variable that tells commands of the first registry that a question gave, where the
-    configuration that says so is hidden from them. caches: variables to the folders they name below the preset's own.
+    markers: files of a project. installs: what commands look like that fetch packages. variables: of the user's
+    environment, passed on to commands; addresses in them are registries. files: the user's configuration, as patterns
+    relative to the home, with registries' addresses in it. named_folders: such a pattern for folders named after a
+    registry, as HOST-HASH. questions: commands that print registries. told: the variable that tells commands of the
+    first registry that a question gave, where the configuration that says so is hidden from them. caches: variables to
+    the folders they name below the preset's own.
     """
 
     name: str
     markers: tuple[str, ...]
+    installs: str
     variables: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     named_folders: str = ""
@@ -73,6 +75,8 @@ PRESETS: Mapping[str, Preset] = {
         Preset(
             "python",
             ("pyproject.toml", "uv.lock", "requirements.txt", "poetry.lock", "Pipfile", "setup.py", "pdm.lock"),
+            r"(?:pip3?|uv pip) (?:install|download|wheel)|uv (?:sync|add|lock|run|tool|venv --seed|x)|uvx "
+            r"|(?:poetry|pdm|pipenv|rye|hatch) (?:install|add|lock|update|sync|run|env)|tox\b|nox\b",
             (
                 "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_CERT", "PIP_TRUSTED_HOST",
                 "PIP_CONFIG_FILE", "UV_INDEX_URL", "UV_EXTRA_INDEX_URL", "UV_DEFAULT_INDEX", "UV_INDEX",
@@ -90,6 +94,8 @@ PRESETS: Mapping[str, Preset] = {
         Preset(
             "node",
             ("package.json", "package-lock.json", "pnpm-lock.yaml", "yarn.lock"),
+            r"(?:npm|pnpm|bun) (?:ci|i|install|add|update|up|dlx|exec|create)\b|npx "
+            r"|yarn(?: install| add| up|$| *[;&|])|corepack ",
             (
                 "npm_config_registry", "NPM_CONFIG_REGISTRY", "npm_config_cafile", "YARN_NPM_REGISTRY_SERVER",
                 "NODE_EXTRA_CA_CERTS",
@@ -103,6 +109,7 @@ PRESETS: Mapping[str, Preset] = {
         Preset(
             "rust",
             ("Cargo.toml", "Cargo.lock"),
+            r"cargo (?:\+\S+ )?(?:fetch|add|update|install|vendor|generate-lockfile)\b",
             ("CARGO_HTTP_CAINFO",),
             (".cargo/config.toml", ".cargo/config", ".cargo/registry/index/*/config.json"),
             named_folders=".cargo/registry/index/*-*",
@@ -111,6 +118,7 @@ PRESETS: Mapping[str, Preset] = {
         Preset(
             "go",
             ("go.mod", "go.sum", "go.work"),
+            r"go (?:get|install|mod (?:download|tidy|vendor)|work sync)\b",
             ("GOPROXY", "GOSUMDB", "GONOSUMDB", "GONOPROXY", "GOPRIVATE"),
             questions=(("go", "env", "GOPROXY", "GOSUMDB"),),
             caches={"GOMODCACHE": "modules", "GOCACHE": "build"},
@@ -136,6 +144,12 @@ def presets_for(workspace: Path) -> tuple[str, ...]:
     return tuple(
         preset.name for preset in PRESETS.values() if any((workspace / name).is_file() for name in preset.markers)
     )
+
+
+def installing(command: str) -> tuple[str, ...]:
+    """Names of the presets whose packages a command line looks like it fetches. A guess, to ask before it fails."""
+    words = re.sub(r"[ \t]+", " ", command)
+    return tuple(p.name for p in PRESETS.values() if re.search(rf"(?<![\w.-])(?:{p.installs})", words, re.MULTILINE))
 
 
 def provide(names: Sequence[str], environ: Mapping[str, str], roots: Sequence[Path], caches: Path) -> Provision:

@@ -96,6 +96,11 @@ class SessionNetwork:
             self._env |= network.env
             return proxy.grants.add(what.strip(), network.allow, seconds)
 
+    async def worked_out(self, what: str) -> AllowList:
+        """The hosts and ports that a grant of what would be about. Raises `RuleError`."""
+        network = await asyncio.to_thread(self._worked_out, what)
+        return network.allow or AllowList()
+
     def revoke(self, what: str) -> bool:
         """Take a grant back by its text; False if there is none. Connections that are open end with their command."""
         return self.proxy.grants.revoke(what.strip()) if self.proxy else False

@@ -212,7 +212,7 @@ def nearest(name: str) -> str:
 
     leaf = name.rpartition(".")[2]
     same = [known for known in keys() if known.rpartition(".")[2] == leaf]
-    near = same[:1] or difflib.get_close_matches(name, list(keys()), n=1, cutoff=0.8)
+    near = same[:1] or difflib.get_close_matches(name, [*keys(), *filter(None, tables())], n=1, cutoff=0.8)
     if not near:
         leaves = {known.rpartition(".")[2]: known for known in reversed(list(keys()))}
         near = [leaves[x] for x in difflib.get_close_matches(leaf, list(leaves), n=2, cutoff=0.7)]

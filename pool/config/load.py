@@ -183,7 +183,7 @@ def _profile(read: Read, variable: str, flag: str) -> tuple[str, str]:
 
         near = difflib.get_close_matches(name, sorted(known), n=1)
         meant = f"; did you mean {near[0]}?" if near else ""
-        raise SettingsError(f"there is no profile {name!r}{meant} The profiles are {', '.join(sorted(known))}")
+        raise SettingsError(f"there is no profile {name!r} among {', '.join(sorted(known))}{meant}")
     return name, layer
 
 

@@ -104,7 +104,7 @@ class SessionBudgets:
 
 @dataclass(frozen=True, slots=True)
 class AgentsMd:
-    """How AGENTS.md files are read. fallbacks are file names that are taken, in this order, where there is no AGENTS.md.
+    """How AGENTS.md files are read. fallbacks are names of files that count, in this order, where there is none.
 
     file_bytes: how much of one file is read; tokens: what all of them together may take of the prompt.
     """

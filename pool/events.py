@@ -322,6 +322,38 @@ class ModeChanged(Body):
 
 
 @dataclass(frozen=True, slots=True)
+class CheckpointTaken(Body):
+    """What the call may change is kept, on disk, before it starts. It belongs to the call.
+
+    number counts checkpoints up within a session. files contents were copied for it, copied_bytes together. skipped
+    names files that are not kept, with the reason, skipped_count counts all of them. first: the whole tree was gone
+    through.
+    """
+
+    type: ClassVar[str] = "checkpoint.taken"
+    number: int
+    files: int
+    copied_bytes: int
+    skipped: tuple[str, ...] = ()
+    skipped_count: int = 0
+    seconds: float = 0.0
+    first: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Rewound(Body):
+    """The conversation goes on from where it was before the event of number to_seq; all from there on does not count.
+
+    prompt is the number of the prompt that was taken back, 0 for none. why is undo or redo: a redo takes back an undo.
+    """
+
+    type: ClassVar[str] = "rewound"
+    to_seq: int
+    prompt: int = 0
+    why: str = "undo"
+
+
+@dataclass(frozen=True, slots=True)
 class CallStarted(Body):
     """A call begins to run. On disk before its effects."""
 

@@ -11,10 +11,11 @@ import itertools
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from pool.agent.approvals import Approvals, Unsettled
+from pool.agent.checkpointing import Checkpointer, joined
 from pool.agent.hub import EventHub
 from pool.agent.questions import WaitingClock
 from pool.events import (
@@ -48,6 +49,8 @@ class PreparedCall:
     refusal: str = ""
     data: dict[str, Any] = field(default_factory=dict[str, Any])
     preview: Preview = Preview("text", "", "")
+    found: tuple[ChangedFile, ...] = ()
+    """What the files say that the call changed."""
 
     @property
     def effect(self) -> Effect:
@@ -94,7 +97,13 @@ class CallRunner:
     """Prepares and runs the calls of one agent with its tools."""
 
     def __init__(
-        self, tools: Sequence[Tool], approvals: Approvals, hub: EventHub, clock: WaitingClock, policy: PolicyWords
+        self,
+        tools: Sequence[Tool],
+        approvals: Approvals,
+        hub: EventHub,
+        clock: WaitingClock,
+        policy: PolicyWords,
+        checkpoints: Checkpointer | None = None,
     ) -> None:
         """clock counts the time that people are waited for; policy is shown with a question."""
         self.tools = {t.spec.name: t for t in tools}
@@ -102,6 +111,7 @@ class CallRunner:
         self._hub = hub
         self._clock = clock
         self._policy = policy
+        self._checkpoints = checkpoints
         self.finished: dict[str, Outcome] = {}
         self._gate: Gate = _open_gate
 
@@ -182,7 +192,8 @@ class CallRunner:
             outcome = await self._approve_and_run(call)
             self.finished[call.call.id] = outcome
         except asyncio.CancelledError:
-            self._finished(call, Outcome(call.call.name, call.args, call.effect, "interrupted", ""), started)
+            cut = Outcome(call.call.name, call.args, call.effect, "interrupted", "", changes=call.found)
+            self._finished(call, cut, started)
             raise
         self._finished(call, outcome, started)
         return outcome
@@ -212,8 +223,20 @@ class CallRunner:
         if not answer.allowed:
             text = f"{name} was not run: it was denied. {answer.reason}".rstrip()
             return Outcome(name, call.args, call.effect, "denied", text, {"denied_by": answer.by})
-        self._hub.emit(CallStarted(name), call.call.id)
-        return await self._run_tool(call, tool)
+        return await self._run_kept(call, tool)
+
+    async def _run_kept(self, call: PreparedCall, tool: Tool) -> Outcome:
+        """Run a call between two looks at the files."""
+        kept = self._checkpoints if call.effect is not Effect.READ else None
+        if kept is not None:
+            await kept.before(call.call.id, call.effect, call.args)
+        self._hub.emit(CallStarted(call.call.name), call.call.id)
+        try:
+            outcome = await self._run_tool(call, tool)
+        finally:
+            if kept is not None:
+                call.found = await kept.after()
+        return replace(outcome, changes=joined(outcome.changes, call.found))
 
     async def _approval(self, subject: _Subject) -> ApprovalAnswer:
         """The answer for a call. One question is asked at a time; what it is remembered for counts for the next."""

@@ -107,17 +107,23 @@ class TestLedger:
         """Note the text of any result."""
         self.known_files |= test_files(text)
 
-    def command(self, command: str, text: str, exit_status: int | None) -> None:
-        """Note a finished command with its output."""
+    def command(self, command: str, text: str, exit_status: int | None, changed: Iterable[str] = ()) -> None:
+        """Note a finished command with its output and the files that it is known to have changed.
+
+        What a run of tests writes, such as a report, is no edit after it, unless the command itself says that it writes.
+        """
         self.acted = True
         found = parse_test_command(command)
         if found is None:
+            self.edited(changed)
             if exit_status == 0 and _CHANGES_FILES.search(command):
                 self.edited_since = self.edited_any = True
             return
         failed = exit_status != 0 or (found.masked and output_failed(text))
         self.runs.append(TestRun(command, not failed, not nothing_ran(text), found.selects, found.files))
         self.edited_since = False
+        if _CHANGES_FILES.search(command):
+            self.edited(changed)
 
     def edited(self, paths: Iterable[str]) -> None:
         """Note changed files. Prose does not count as an edit after a test run."""

@@ -51,11 +51,12 @@ class RunState:
     def note(self, outcome: Outcome) -> None:
         """Keep the run's books: changed files, test runs, denials."""
         command = outcome.args.get("command")
+        changed = [change.path for change in outcome.changes]
         if isinstance(command, str) and outcome.status in ("ok", "failed"):
-            self.ledger.command(command, outcome.text, outcome.data.get("exit_status"))
+            self.ledger.command(command, outcome.text, outcome.data.get("exit_status"), changed)
+        elif changed:
+            self.ledger.edited(changed)
         self.ledger.saw(outcome.text)
-        if outcome.changes:
-            self.ledger.edited(change.path for change in outcome.changes)
         self.came_back = tuple(c.path for c in outcome.changes if self.files.came_back(c.path))
         for change in outcome.changes:
             self.changed(change)

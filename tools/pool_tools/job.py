@@ -104,6 +104,11 @@ class JobTool:
                 await self._jobs.stop(job)
         return _result(job, output)
 
+    @property
+    def running(self) -> bool:
+        """Whether a job runs just now."""
+        return any(job.running for job in self._jobs.all())
+
     async def close(self) -> None:
         """End all jobs."""
         await self._jobs.close()

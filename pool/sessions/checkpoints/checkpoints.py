@@ -55,16 +55,17 @@ class Checkpoints:
         name = hashlib.sha256(os.fsencode(root)).hexdigest()[:_NAME_CHARS]
         self._shared = folder.parent.parent / "trees" / f"{name}.tree"
         self._began = False
+        self._first: Look | None = None
 
     @property
     def records(self) -> Sequence[Record]:
         """All changes so far, oldest first."""
         return self.journal.records
 
-    def begin(self) -> Look | None:
-        """The first look, if it has not been taken; finish what a killed Pool left."""
+    def begin(self) -> None:
+        """Take the first look, if it has not been taken; finish what a killed Pool left."""
         if self._began:
-            return None
+            return
         self._finish_undo()
         base = read_catalogue(self._base)
         if base is not None:
@@ -87,11 +88,12 @@ class Checkpoints:
             write_catalogue(self._base, self.tree.sigs, self.tree.keys)
             share(self._base, self._shared)
         self._began = True
-        return look
+        self._first = look
 
     def before(self, run: str, turn: int, call: str, path: str = "") -> Taken:
         """Keep everything that a call could change; path is the only file that it writes, "" if that is not known."""
-        first = self.begin()
+        self.begin()
+        first, self._first = self._first, None
         look = self.tree.look_at(path) if path else self.tree.look()
         self._outside(look)
         number = self.journal.next_number
@@ -110,8 +112,8 @@ class Checkpoints:
 
     def now(self) -> None:
         """Take note of what was changed outside of calls since the last look."""
-        if self.begin() is None:
-            self._outside(self.tree.look())
+        self.begin()
+        self._outside(self.tree.look())
 
     def by_job(self, run: str) -> Look:
         """As `now`, for changes that a command in the background made: they count as the run's."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -38,7 +38,7 @@ def repository(folder: Path, **files: str) -> Path:
 
 
 @contextmanager
-def checkpoints(state: Path, root: Path, limits: Limits | None = None, session: str = "s1") -> Iterator[Checkpoints]:
+def checkpoints(state: Path, root: Path, limits: Limits | None = None, session: str = "s1") -> Generator[Checkpoints]:
     made = Checkpoints(state / "checkpoints" / session, root, limits)
     try:
         yield made
@@ -58,7 +58,7 @@ def tree(folder: Path) -> dict[str, tuple[int, bytes]]:
     out: dict[str, tuple[int, bytes]] = {}
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
-        if ".git" in path.parts or path.is_dir() and not path.is_symlink():
+        if ".git" in path.parts or (path.is_dir() and not path.is_symlink()):
             continue
         data = os.fsencode(os.readlink(path)) if path.is_symlink() else path.read_bytes()
         out[name] = (path.lstat().st_mode, data)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from tests.sessions.checkpoints.repos import act, checkpoints, git, repository, 
 
 
 def shell(root: Path, command: str) -> None:
-    assert os.system(f"cd {root} && {command}") == 0
+    subprocess.run(command, shell=True, cwd=root, check=True)
 
 
 @pytest.fixture

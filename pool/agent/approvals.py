@@ -5,17 +5,19 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from pool.agent.questions import Desk, Questions
 from pool.agent.rules.kept import KeptApprovals, KeptError, fingerprint
-from pool.agent.rules.ruleset import RuleSet
+from pool.agent.rules.ruleset import RuleSet, Verdict
 from pool.agent.rules.suggest import parsed, suggest
 from pool.agent.rules.syntax import SHELL, Action
 from pool.config.settings import Mode
 from pool.events import Body, ModeChanged, Notice
 from pool.ports import ApprovalAnswer, ApprovalRequest, Approver, Remember, SuggestedRule
 from pool_tools import Effect
+from pool_tools.secretfiles import HiddenFiles
 
 _WRITES_FREELY = frozenset({Mode.ACCEPT_EDITS, Mode.AUTO, Mode.ALLOW_ALL})
 _SHOWN_CHARS = 200
@@ -26,10 +28,14 @@ __all__ = ["Approvals", "NobodyThere", "Questions", "Unsettled"]
 
 @dataclass(frozen=True, slots=True)
 class Unsettled:
-    """A call that somebody has to be asked about: why, and which rules would let it and its like through."""
+    """A call that somebody has to be asked about: why, and which rules would let it and its like through.
+
+    lift says in words what the user could have set so that it ran unasked.
+    """
 
     why: str
     rules: tuple[SuggestedRule, ...] = ()
+    lift: str = ""
 
 
 class Approvals:
@@ -59,6 +65,7 @@ class Approvals:
         self.read_only_sandbox = _never
         self.rules = rules
         self._desk = Desk[ApprovalRequest, ApprovalAnswer]()
+        self._hidden: HiddenFiles | None = None
         self._approver = approver
         self._kept = kept
         self._tell = tell
@@ -89,11 +96,16 @@ class Approvals:
         self._followers.append(follower)
         follower(self._mode)
 
+    def show_allowed(self, hidden: HiddenFiles) -> None:
+        """Let commands see what rules, the mode or an answer allow of files that hold secrets."""
+        hidden.allowed = lambda path: self._mode is Mode.ALLOW_ALL or self.rules.shows(PurePosixPath(path))
+        self._hidden = hidden
+
     def judge(self, tool: str, args: Mapping[str, Any], effect: Effect) -> ApprovalAnswer | Unsettled:
         """An answer where rules, memory or mode have one, else the question. Blocks for some milliseconds at most."""
         verdict = self.rules.judge(tool, args, free_writes=self.mode in _WRITES_FREELY)
         if verdict.action is Action.DENY:
-            return ApprovalAnswer(False, "rule", f"{_sentence(verdict.why)} It holds in every mode.")
+            return ApprovalAnswer(False, "rule", f"{_sentence(verdict.why)} {_HOLDS}")
         by_mode = self.by_mode(effect)
         if isinstance(by_mode, ApprovalAnswer) and not by_mode.allowed:
             return by_mode
@@ -101,14 +113,35 @@ class Approvals:
             return ApprovalAnswer(True, "rule", "this exact call was approved before")
         match verdict.action:
             case Action.ASK if verdict.guards or self.mode is not Mode.ALLOW_ALL:
-                return Unsettled(verdict.why)
+                return self._by_rule(verdict, tool, args, free=isinstance(by_mode, ApprovalAnswer))
             case Action.ALLOW:
                 return ApprovalAnswer(True, "rule", verdict.why)
             case _ if isinstance(by_mode, ApprovalAnswer):
                 return by_mode
             case _:
                 why = f"{by_mode}; {verdict.why}" if verdict.why else by_mode
-                return Unsettled(why, suggest(self.rules, tool, args))
+                rules = suggest(self.rules, tool, args)
+                return Unsettled(why, rules, _lift(rules, self._modes(effect)))
+
+    def _by_rule(self, verdict: Verdict, tool: str, args: Mapping[str, Any], *, free: bool) -> Unsettled:
+        """The question where a rule asks, or because of secrets."""
+        if verdict.guards:
+            return Unsettled(verdict.why, lift="Written so that it is clear which command runs, it needs no question.")
+        if verdict.secrets:
+            rules = suggest(self.rules, tool, args, free=free)
+            return Unsettled(verdict.why, rules, _lift(rules, (Mode.ALLOW_ALL,)))
+        return Unsettled(verdict.why, lift=f"{_lift((), (Mode.ALLOW_ALL,))[:-1]}, or by taking the rule away.")
+
+    def _modes(self, effect: Effect) -> Sequence[Mode]:
+        """Modes in which a call of such an effect runs unasked."""
+        modes = (Mode.ACCEPT_EDITS, Mode.AUTO, Mode.ALLOW_ALL)
+        match effect:
+            case Effect.READ | Effect.WRITE:
+                return modes[:1]
+            case Effect.EXECUTE if self.sandboxed:
+                return modes[1:]
+            case _:
+                return modes[2:]
 
     def by_mode(self, effect: Effect) -> ApprovalAnswer | str:
         """An answer where the mode has one, else why a person must be asked."""
@@ -118,7 +151,7 @@ class Approvals:
             case Mode.PLAN, Effect.EXECUTE if self.read_only_sandbox():
                 return ApprovalAnswer(True, "mode")
             case Mode.PLAN, _:
-                return ApprovalAnswer(False, "mode", "Plan mode is read-only: say what you would do instead.")
+                return ApprovalAnswer(False, "mode", _PLAN)
             case Mode.ALLOW_ALL, _:
                 return ApprovalAnswer(True, "mode")
             case ((Mode.AUTO | Mode.ACCEPT_EDITS), Effect.WRITE):
@@ -148,6 +181,9 @@ class Approvals:
         The approver is asked, and `answer` is taken from anybody else; the first answer counts.
         """
         answer = await self._desk.first(request.call_id, request, lambda: self._asked(request))
+        if answer.allowed and self._hidden is not None:
+            for path in self.rules.secrets(request.name, request.arguments):
+                self._hidden.show(Path(path))
         if answer.allowed and answer.remember is not Remember.ONCE:
             self._remember(request, answer.remember)
         return answer
@@ -185,6 +221,15 @@ class Approvals:
                 self._warn(f"{error}. The answer holds for this session only")
 
 
+_HOLDS = "It holds in every mode, until the user takes the rule away."
+_PLAN = "Plan mode is read-only: say what you would do instead. The user can change the mode."
+
+
+def _lift(rules: Sequence[SuggestedRule], modes: Sequence[Mode]) -> str:
+    flags = [" ".join(f"--allow {shlex.quote(rule.text)}" for rule in rules)] if rules else []
+    return f"The user can allow it with {' or '.join([*flags, *(f'--mode {mode.value}' for mode in modes)])}."
+
+
 def _never() -> bool:
     return False
 
@@ -200,15 +245,4 @@ class NobodyThere:
     """Answers for a run without a person: no, and what would allow it."""
 
     async def ask(self, request: ApprovalRequest) -> ApprovalAnswer:
-        flags = " ".join(f"--allow {shlex.quote(rule.text)}" for rule in request.rules)
-        match request.effect:
-            case Effect.WRITE.value:
-                mode = "--mode accept-edits"
-            case Effect.NETWORK.value:
-                mode = "--mode allow-all"
-            case _:
-                mode = "--mode auto or --mode allow-all"
-        lift = f"{flags} or {mode}" if flags else mode
-        return ApprovalAnswer(
-            False, "rule", f"Nobody is there to approve it ({request.why}); the user can allow it with {lift}."
-        )
+        return ApprovalAnswer(False, "rule", f"Nobody is there to approve it ({request.why}). {request.lift}".rstrip())

@@ -38,6 +38,8 @@ from pool_tools.api import Step, SteppedTool, effect_of
 NO_NAME = "unnamed"
 """What a call without a name is called in the history; strict servers want a name."""
 
+NO_REASON = "No reason was given."
+
 
 @dataclass(slots=True)
 class PreparedCall:
@@ -221,7 +223,7 @@ class CallRunner:
             return Outcome(name, call.args, call.effect, "blocked", blocked)
         answer = await self._approval(_Subject(call.call.id, call.call.id, name, call.args, call.effect, call.preview))
         if not answer.allowed:
-            text = f"{name} was not run: it was denied. {answer.reason}".rstrip()
+            text = f"{name} was not run: it was denied. {answer.reason or NO_REASON}"
             return Outcome(name, call.args, call.effect, "denied", text, {"denied_by": answer.by})
         return await self._run_kept(call, tool)
 
@@ -268,6 +270,7 @@ class CallRunner:
             question.rules,
             self._approvals.can_keep,
             policy,
+            question.lift,
         )
         # No step of the loop lies between the event and the question: who sees the one can answer the other.
         self._hub.emit(_asked(request), subject.call)
@@ -289,7 +292,7 @@ class CallRunner:
             if answer.allowed:
                 return ""
             refused.append(answer)
-            return answer.reason or "No reason was given."
+            return answer.reason or NO_REASON
 
         try:
             if isinstance(tool, SteppedTool):

@@ -7,6 +7,7 @@ import hashlib
 import os
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -15,6 +16,7 @@ from pool.config.settings import SandboxChoice, Settings, SettingsError
 from pool_tools.network.session import SessionNetwork
 from pool_tools.sandbox import Access, NoSandbox, Policy
 from pool_tools.sandbox.probe import Probe, probe
+from pool_tools.secretfiles import HiddenFiles
 
 if TYPE_CHECKING:
     from pool_tools.network.choice import Network
@@ -29,17 +31,27 @@ _ACCESS = {
 _MUST_HOLD = frozenset({SandboxChoice.REQUIRED, SandboxChoice.READ_ONLY})
 """Nothing less than what these ask for will do."""
 
+_CAN_HIDE = frozenset({"bubblewrap", "seatbelt"})
+"""Tiers that can hide single files in a folder that may be written."""
+
+MOST_NAMED = 3
+"""So many hidden files are named to people."""
+
 _HASH_CHARS = 12
 _PORTS = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True, slots=True)
 class Confinement:
-    """A probed sandbox, and the network of its commands. note tells people what is enforced and what not."""
+    """A probed sandbox, and the network of its commands. note tells people what is enforced and what not.
+
+    hidden are files that commands see only once that is allowed, None where the tier cannot hide any.
+    """
 
     found: Probe
     note: str
     network: SessionNetwork
+    hidden: HiddenFiles | None = None
 
     async def forbid(self, base_url: str) -> None:
         """Keep commands away from the model server. Raises `SettingsError` if the settings name its port."""
@@ -62,12 +74,16 @@ async def confine(settings: Settings, stack: AsyncExitStack) -> Confinement:
     if settings.sandbox is SandboxChoice.OFF:
         note = "it was switched off by --sandbox off"
         return _made(settings, stack, Probe(NoSandbox(), note), network, note)
-    policy = Policy((settings.workspace,), _ACCESS[settings.sandbox], gpu=settings.gpu, readable=settings.readable)
+    hidden = await asyncio.to_thread(HiddenFiles, settings.workspace)
+    policy = Policy(
+        (settings.workspace,), _ACCESS[settings.sandbox], gpu=settings.gpu, readable=settings.readable, hidden=hidden
+    )
     if network is None or network.allow is None:
-        return await _plain(settings, replace(policy, network=network is not None and network.on), network, stack)
+        policy = replace(policy, network=network is not None and network.on)
+        return _hiding(hidden, settings.workspace, await _plain(settings, policy, network, stack))
     if settings.sandbox is SandboxChoice.EXTERNAL:
         raise SettingsError("--sandbox external cannot hold a list of hosts; use --net off or --net on")
-    return await _listed(settings, policy, network, stack)
+    return _hiding(hidden, settings.workspace, await _listed(settings, policy, network, stack))
 
 
 async def _plain(settings: Settings, policy: Policy, network: Network | None, stack: AsyncExitStack) -> Confinement:
@@ -121,8 +137,20 @@ def _made(
     return Confinement(found, note or found.note, network)
 
 
+def _hiding(hidden: HiddenFiles, workspace: Path, made: Confinement) -> Confinement:
+    """Tell which files commands do not see."""
+    if not hidden or made.found.tier not in _CAN_HIDE:
+        return made
+    names = ", ".join(os.path.relpath(path, workspace) for path in islice(hidden, MOST_NAMED))
+    more = ", ..." if len(hidden) > MOST_NAMED else ""
+    return replace(made, note=f"{made.note}. Hidden from commands until allowed: {names}{more}", hidden=hidden)
+
+
 async def _probe(settings: Settings, policy: Policy) -> Probe:
     found = await asyncio.to_thread(probe, policy)
+    if policy.hidden and found.tier == NoSandbox.name:
+        # Landlock cannot hide a file in a folder that may be written; the rest that it holds is worth having.
+        found = await asyncio.to_thread(probe, replace(policy, hidden=()))
     if settings.sandbox in _MUST_HOLD and found.tier == NoSandbox.name:
         raise SettingsError(f"--sandbox {settings.sandbox.value}, but {found.reason}. {found.remedy}")
     return found

@@ -114,6 +114,8 @@ async def open_session(settings: Settings, approver: Approver) -> AsyncGenerator
         )
         toolbox.read_only_when(lambda: approvals.mode is Mode.PLAN)
         approvals.read_only_sandbox = toolbox.only_reading
+        if confinement.hidden is not None:
+            approvals.show_allowed(confinement.hidden)
         instructions = SessionInstructions(settings, found)
         kept = _checkpointer(opened, settings, hub, workspace, toolbox) if opened.log is not None else None
         if kept is not None:

@@ -71,7 +71,16 @@ class Bench:
 
 def request(command: str, question: Unsettled, call_id: str = "c1") -> ApprovalRequest:
     return ApprovalRequest(
-        call_id, "shell", {"command": command}, "execute", "command", command, question.why, question.rules, True
+        call_id,
+        "shell",
+        {"command": command},
+        "execute",
+        "command",
+        command,
+        question.why,
+        question.rules,
+        can_keep=True,
+        lift=question.lift,
     )
 
 

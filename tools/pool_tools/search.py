@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from pool_tools.globs import compile_glob
 from pool_tools.limits import SEARCH_HITS, SEARCH_LINE_CHARS, SEARCH_SECONDS
 from pool_tools.lines import shown_line
 from pool_tools.search_worker import BAD_PATTERN
+from pool_tools.secretfiles import left_out, looks_secret
 from pool_tools.text import clip, clip_around, size, visible
 from pool_tools.textfile import binary_kind
 from pool_tools.walk import DEPENDENCY_FOLDERS, REPOSITORY_FOLDERS
@@ -36,6 +37,7 @@ _MESSAGE_BYTES = 32 * 1024 * 1024
 _ERROR_BYTES = 600
 _PATTERN_CHARS = 200
 _POLL_SECONDS = 0.1
+SHOWN_SECRETS = 5
 _WORKER = Path(__file__).with_name("search_worker.py")
 
 
@@ -183,12 +185,16 @@ def _collect(flag: CancelFlag, program: _Program, job: _Job, pattern: str, glob:
     wanted = compile_glob(glob) if glob and not job.is_file else None
     below = len(job.start) + 1 if job.start else 0
     hits: list[_Hit] = []
+    secret: dict[str, None] = {}
     more = late = False
     lines = _lines(flag, program)
     try:
         for line in lines:
             hit = _hit(line)
             if hit is None or (wanted and not wanted.fullmatch(os.fsdecode(os.fsencode(hit.path)[below:]))):
+                continue
+            if not job.is_file and looks_secret(os.path.basename(hit.path)):
+                secret[hit.path] = None
                 continue
             if len(hits) == SEARCH_HITS:
                 more = True
@@ -198,6 +204,8 @@ def _collect(flag: CancelFlag, program: _Program, job: _Job, pattern: str, glob:
         late = True
     finally:
         lines.close()
+    if secret:
+        job = replace(job, notes=(*job.notes, left_out([visible(path) for path in list(secret)[:SHOWN_SECRETS]])))
     return _result(job, pattern, glob, hits, more, late)
 
 

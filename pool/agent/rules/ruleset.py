@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -13,6 +14,7 @@ from pool.agent.rules.paths import real
 from pool.agent.rules.script import FileUse, Script, parse_script
 from pool.agent.rules.syntax import COMMANDS, READS, SHELL, WRITES, Action, Rule
 from pool.agent.rules.words import Word
+from pool_tools.secretfiles import is_secret_file, looks_secret
 
 MOST_SHOWN_CHARS = 200
 """So much of a command a reason quotes."""
@@ -23,15 +25,20 @@ class Verdict:
     """What the rules say of a call. action None: no rule settles it, the mode does.
 
     why is for people and for the model: the rule and the part that it is about, or what is not understood. guards: it
-    asks because a deny rule may be met.
+    asks because a deny rule may be met. secrets: it asks because of these files alone, which may hold keys.
     """
 
     action: Action | None
     why: str = ""
     guards: bool = False
+    secrets: tuple[PurePosixPath, ...] = ()
 
 
 NOTHING = Verdict(None)
+LISTING = frozenset({"list"})
+_BETWEEN = re.compile(r"[\s'\"=<>|;&()`$,:{}@]+")
+"""What stands between names of files in a command, as far as that can be told without its grammar."""
+
 _ACTION_KEYS = ("action", "op", "name", "rev")
 
 
@@ -57,6 +64,38 @@ class RuleSet:
 
     def judge(self, tool: str, args: Mapping[str, Any], *, free_writes: bool = False) -> Verdict:
         """What the rules say of a call of tool with args. free_writes: redirections into the workspace need no rule."""
+        verdict = self._by_rules(tool, args, free_writes=free_writes)
+        if verdict.action in (Action.DENY, Action.ASK):
+            return verdict
+        found = self.secrets(tool, args)
+        if not found:
+            return verdict
+        names = ", ".join(f"`{_short(path.name)}`" for path in found)
+        kind = "look like files" if len(found) > 1 else "looks like a file"
+        return Verdict(Action.ASK, f"{names} {kind} with keys or passwords", secrets=found)
+
+    def secrets(self, tool: str, args: Mapping[str, Any]) -> tuple[PurePosixPath, ...]:
+        """Files with secrets that a call names and that no rule allows by name."""
+        if tool in (READS | WRITES) - LISTING:
+            named = [str(args.get("path") or ".")]
+        elif tool in COMMANDS and isinstance(command := args.get("command"), str):
+            named = [word for word in _BETWEEN.split(command) if looks_secret(PurePosixPath(word).name)]
+        else:
+            return ()
+        paths = dict.fromkeys(self.workspace / name for name in named)
+        return tuple(path for path in paths if is_secret_file(str(path)) and not self.shows(path))
+
+    def shows(self, path: PurePosixPath) -> bool:
+        """Whether a rule allows a file by its name: one for folders or for any name does not, for a secret file."""
+        return any(
+            rule.action is Action.ALLOW
+            and rule.tool in ("read", "write")
+            and PurePosixPath(rule.pattern).name.strip("*?") != ""
+            and match_path(rule, path, self.workspace)
+            for rule in self._rules
+        )
+
+    def _by_rules(self, tool: str, args: Mapping[str, Any], *, free_writes: bool) -> Verdict:
         if tool in READS | WRITES:
             return self._path(tool, self.workspace / str(args.get("path") or "."))
         command = args.get("command")

@@ -34,16 +34,34 @@ _WORD = re.compile(r"[A-Za-z0-9_][\w.:@/+-]*")
 _GLOB_CHARS = re.compile(r"[*?\[{]")
 
 
-def suggest(rules: RuleSet, tool: str, args: Mapping[str, Any]) -> tuple[SuggestedRule, ...]:
-    """Rules that together would allow this call and those like it; empty where no narrow rule does."""
-    found = _candidates(rules, tool, args)
+def suggest(rules: RuleSet, tool: str, args: Mapping[str, Any], *, free: bool = False) -> tuple[SuggestedRule, ...]:
+    """Rules that together would allow this call and those like it; empty where no narrow rule does.
+
+    free: the mode lets it run, where no rule asks.
+    """
+    found = _for_secrets(rules, tool, args)
+    if not free and (tool in COMMANDS or not found):
+        found += _candidates(rules, tool, args)
     if not found:
         return ()
     try:
         tried = RuleSet(rules.workspace, [*rules.rules, *parsed(found)])
     except RuleError:
         return ()
-    return found if tried.judge(tool, args).action is Action.ALLOW else ()
+    settled = (Action.ALLOW, None) if free else (Action.ALLOW,)
+    return found if tried.judge(tool, args).action in settled else ()
+
+
+def _for_secrets(rules: RuleSet, tool: str, args: Mapping[str, Any]) -> tuple[SuggestedRule, ...]:
+    """Each file by its name: nothing wider allows a file with secrets."""
+    found: list[SuggestedRule] = []
+    for path in rules.secrets(tool, args):
+        led = real(path)
+        inside = led.is_relative_to(rules.workspace)
+        name = f"./{_escaped(str(led.relative_to(rules.workspace)))}" if inside else _escaped(str(led))
+        verb = "write" if tool in WRITES else "read"
+        found.append(SuggestedRule(f"{verb}({name})", f"{'changing' if tool in WRITES else 'reading'} this one file"))
+    return tuple(found)
 
 
 def _candidates(rules: RuleSet, tool: str, args: Mapping[str, Any]) -> tuple[SuggestedRule, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -38,7 +38,8 @@ class Policy:
     """What commands may do. The rest of the system can be read, but for secrets.
 
     roots: folders that may be written (as access says), the first is where commands run. hidden: further files and
-    folders that commands must not see. gpu: show the NVIDIA, AMD and render devices. bounds: what a command may use.
+    folders that commands must not see, looked at anew for every command. gpu: show the NVIDIA, AMD and render devices.
+    bounds: what a command may use.
 
     readable: files and folders of the home that may be read besides what development takes, secrets too if named
     exactly.
@@ -51,7 +52,7 @@ class Policy:
     roots: tuple[Path, ...]
     access: Access = Access.WORKSPACE_WRITE
     network: bool = False
-    hidden: tuple[Path, ...] = ()
+    hidden: Collection[Path] = ()
     gpu: bool = False
     bounds: Bounds = DEFAULT_BOUNDS
     allow: AllowList | None = None

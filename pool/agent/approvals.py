@@ -23,7 +23,7 @@ _WRITES_FREELY = frozenset({Mode.ACCEPT_EDITS, Mode.AUTO, Mode.ALLOW_ALL})
 _SHOWN_CHARS = 200
 
 
-__all__ = ["Approvals", "NobodyThere", "Questions", "Unsettled"]
+__all__ = ["Approvals", "NobodyThere", "Questions", "Standing", "Unsettled"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,14 @@ class Unsettled:
     why: str
     rules: tuple[SuggestedRule, ...] = ()
     lift: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A rule in force, such as `allow shell(git log *)`. origin is settings, kept (for this checkout) or session."""
+
+    rule: str
+    origin: str
 
 
 class Approvals:
@@ -70,12 +78,14 @@ class Approvals:
         self._kept = kept
         self._tell = tell
         self._exact: set[str] = set()
+        self._origins = dict.fromkeys(rules.rules, "settings")
         try:
             loaded = kept.load()
         except KeptError as error:
             self._warn(str(error))
             return
         rules.add(loaded.rules)
+        self._origins = {**dict.fromkeys(loaded.rules, "kept"), **self._origins}
         self._exact.update(print_ for print_, _ in loaded.calls)
 
     @property
@@ -100,6 +110,10 @@ class Approvals:
         """Let commands see what rules, the mode or an answer allow of files that hold secrets."""
         hidden.allowed = lambda path: self._mode is Mode.ALLOW_ALL or self.rules.shows(PurePosixPath(path))
         self._hidden = hidden
+
+    def standing(self) -> Sequence[Standing]:
+        """The rules in force, each with where it comes from."""
+        return tuple(Standing(str(rule), self._origins.get(rule, "session")) for rule in self.rules.rules)
 
     def judge(self, tool: str, args: Mapping[str, Any], effect: Effect) -> ApprovalAnswer | Unsettled:
         """An answer where rules, memory or mode have one, else the question. Blocks for some milliseconds at most."""
@@ -217,6 +231,7 @@ class Approvals:
         if remember is Remember.ALWAYS:
             try:
                 self._kept.add(rules, calls)
+                self._origins |= dict.fromkeys(rules, "kept")
             except KeptError as error:
                 self._warn(f"{error}. The answer holds for this session only")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pool.agent.approvals import Approvals, NobodyThere, Questions, Unsettled
+from pool.agent.approvals import Approvals, NobodyThere, Questions, Standing, Unsettled
 from pool.agent.rules.kept import KeptApprovals
 from pool.agent.rules.ruleset import RuleSet
 from pool.agent.rules.syntax import Action, parse_rule
@@ -179,6 +179,19 @@ async def test_always_survives_a_restart_and_is_for_this_checkout(tmp_path: Path
     assert later.shell("python -c 'y'") == ASKS
     assert Bench(tmp_path, name="other").shell("git log") == ASKS
     assert Bench(tmp_path, Mode.ALLOW_ALL, (Action.DENY, "shell(git *)")).shell("git log") == NO
+
+
+async def test_rules_in_force_say_where_they_come_from(tmp_path: Path) -> None:
+    await Bench(tmp_path).answer("git log", Remember.ALWAYS)
+    bench = Bench(tmp_path, Mode.DEFAULT, (Action.DENY, "shell(curl *)"))
+    await bench.answer("make all", Remember.SIMILAR)
+    await bench.answer("sort x", Remember.ALWAYS)
+    assert bench.approvals.standing() == (
+        Standing("deny shell(curl *)", "settings"),
+        Standing("allow shell(git log *)", "kept"),
+        Standing("allow shell(make all *)", "session"),
+        Standing("allow shell(sort *)", "kept"),
+    )
 
 
 async def test_an_exact_yes_does_not_outlast_a_deny(tmp_path: Path) -> None:

@@ -24,10 +24,14 @@ def instructions_for(settings: Settings) -> Instructions:
 
 
 class SessionInstructions:
-    """What a session's model was told, and what the files say now. current is the latest reading."""
+    """What a session's model was told, and what the files say now. current is the latest reading.
+
+    at_start is the block that the system prompt of a new session holds.
+    """
 
     def __init__(self, settings: Settings, current: Instructions) -> None:
         self.current = current
+        self.at_start = current.block
         self._settings = settings
         self._announced: str | None = None
 

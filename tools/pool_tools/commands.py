@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -71,9 +71,16 @@ class Commands:
     def _search_path(self) -> str:
         return self.environment().get("PATH", os.defpath)
 
-    async def shell(self, command: str, limit: float, on_output: Callable[[bytes], None]) -> Ended:
+    async def shell(
+        self,
+        command: str,
+        limit: float,
+        on_output: Callable[[bytes], None],
+        on_restored: Callable[[Sequence[str]], object] | None = None,
+    ) -> Ended:
         """Run a command line in bash (sh where there is none), as `run_command` does. Raises `ToolError`."""
-        return await self.run((self.program("bash") or _FALLBACK_SHELL, "-c", command), limit, on_output)
+        argv = (self.program("bash") or _FALLBACK_SHELL, "-c", command)
+        return await self.run(argv, limit, on_output, on_restored=on_restored)
 
     async def run(
         self,
@@ -81,6 +88,7 @@ class Commands:
         limit: float,
         on_output: Callable[[bytes], None],
         env: Mapping[str, str] = MappingProxyType({}),
+        on_restored: Callable[[Sequence[str]], object] | None = None,
     ) -> Ended:
         """Run argv as `run_command` does, with env besides. Raises `ToolError` if it cannot be started."""
         self.workspace.check()
@@ -91,7 +99,7 @@ class Commands:
             # A sandbox that is still being probed would block here.
             sandbox = await asyncio.to_thread(self._sandbox_now)
             env = {**self.environment(), **env}
-            return await run_command(argv, self.folder, env, sandbox, limit, on_output, self._memory_kept)
+            return await run_command(argv, self.folder, env, sandbox, limit, on_output, self._memory_kept, on_restored)
         except OSError as error:
             long = sum(map(len, argv)) > _LONG_COMMAND_CHARS
             remedy = " Write long text to a file with `write`." if long else ""

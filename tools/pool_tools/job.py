@@ -170,9 +170,12 @@ def _result(job: Job, output: OutputSink, note: str = "") -> ToolResult:
     if lost:
         parts.append(f"[{plural(lost, 'character')} of earlier output no longer kept]")
     parts.append(_capped(text).rstrip("\n") or "(no new output)")
-    if note:
-        parts.append(f"[{note}]")
     ended = job.ended
+    notes = [note] if note else []
+    notes += [f"put back by the sandbox: {visible(what)}" for what in job.restored]
+    if ended and ended.left:
+        notes.append(f"left running and ended with the job: {', '.join(visible(n) for n in sorted(set(ended.left)))}")
+    parts += [f"[{text}]" for text in notes]
     data: dict[str, Any] = {
         "id": job.id,
         "command": job.command,
@@ -181,6 +184,9 @@ def _result(job: Job, output: OutputSink, note: str = "") -> ToolResult:
         "exit_status": ended.status if ended else None,
         "timed_out": bool(ended and ended.timed_out),
         "stopped": job.stopped,
+        "killed": ended.killed if ended else "",
+        "left_running": list(ended.left) if ended else [],
+        "restored": list(job.restored),
     }
     ok = job.running or job.stopped or bool(ended and ended.status == 0)
     return ToolResult(ok, "\n".join(parts), data)

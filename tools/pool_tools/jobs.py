@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import time
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pool_tools.api import ToolError
@@ -82,7 +83,10 @@ class JobOutput:
 
 @dataclass(slots=True)
 class Job:
-    """One job. ended is None while it runs; stopped says that it was ended on request, failure that it never ran."""
+    """One job. ended is None while it runs; stopped says that it was ended on request, failure that it never ran.
+
+    restored: what it had changed that was put back at its end.
+    """
 
     id: str
     command: str
@@ -92,6 +96,7 @@ class Job:
     ended: Ended | None = None
     stopped: bool = False
     failure: str = ""
+    restored: tuple[str, ...] = ()
     task: asyncio.Task[None] | None = None
     news: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -144,8 +149,11 @@ class Jobs:
             job.output.feed(data)
             job.news.set()
 
+        def restored(what: Sequence[str]) -> None:
+            job.restored = tuple(what)
+
         try:
-            job.ended = await self._commands.shell(job.command, job.limit, feed)
+            job.ended = await self._commands.shell(job.command, job.limit, feed, restored)
         except ToolError as error:
             job.failure = str(error)
         except asyncio.CancelledError:

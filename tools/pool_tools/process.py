@@ -19,7 +19,7 @@ from typing import TypeVar
 from pool_tools.sandbox.base import Sandbox
 from pool_tools.sandbox.forkclient import Forked
 from pool_tools.sandbox.watch import Watch
-from pool_tools.supervisor import descendants, send
+from pool_tools.supervisor import SIGNALLED, descendants, send
 
 T = TypeVar("T")
 
@@ -37,6 +37,9 @@ END_SECONDS = 5.0
 
 WATCH_SECONDS = 0.1
 """How often it is looked what a command does to the machine; so long a command runs unwatched."""
+
+SIGKILLED = SIGNALLED + signal.SIGKILL
+"""Exit status of a command that was killed, as shells have it."""
 
 _READ_BYTES = 256 * 1024
 _PIPE_BYTES = 1024 * 1024
@@ -68,10 +71,12 @@ async def run_command(
     limit: float,
     on_output: Callable[[bytes], None],
     memory_kept: int = 0,
+    on_restored: Callable[[Sequence[str]], object] | None = None,
 ) -> Ended:
     """Run argv in the sandbox for at most limit seconds; on_output gets its output, both streams in order.
 
     memory_kept: bytes of memory that it must leave to other programs, where that is more than the sandbox's bounds say.
+    on_restored gets what was put back also where this is cancelled, and so has no result.
     When this returns or is cancelled, no process of the command is left. Raises `OSError` if it cannot be started.
     """
     guard = sandbox.guard
@@ -83,6 +88,8 @@ async def run_command(
         ended = await _Running(argv, cwd, env, sandbox, on_output, memory_kept).run(limit)
     finally:
         restored = await _in_thread(guard.after)
+        if on_restored is not None:
+            on_restored(restored)
     return replace(ended, restored=restored)
 
 
@@ -155,7 +162,10 @@ class _Running:
             self._kill()
             self._close(watch)
         status, left = self._told()
-        return Ended(status, left, timed_out, time.monotonic() - self._began, self._breach)
+        killed = self._breach
+        if not killed and not timed_out and status in (None, SIGKILLED) and self._limits.memory_ran_out():
+            killed = "the machine's memory ran out, and the kernel chose it"
+        return Ended(status, left, timed_out, time.monotonic() - self._began, killed)
 
     async def _keep_limits(self) -> None:
         """End the command when it takes too much of the machine."""

@@ -123,6 +123,7 @@ class ShellTool:
             "timed_out": ended.timed_out,
             "killed": ended.killed,
             "left_running": list(ended.left),
+            "restored": list(ended.restored),
             "truncated": capture.truncated,
             "output_bytes": capture.bytes,
             "output_file": capture.spilled,

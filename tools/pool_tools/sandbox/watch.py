@@ -47,6 +47,7 @@ class Watch:
         self._memory = _available_memory()
         self._kept = min(bounds.memory_kept, self._memory - min(MEMORY_LEAST_BYTES, self._memory // 2))
         self._processes = threads_running()
+        self._oom_kills = _oom_kills()
 
     def breach(self, launcher: int) -> str:
         """Why the command must end now, "" if it need not. launcher: id of the process below which all of it runs."""
@@ -59,6 +60,10 @@ class Watch:
         if threads_running() - self._processes > self._bounds.processes:
             return f"it started more than {self._bounds.processes} processes"
         return ""
+
+    def memory_ran_out(self) -> bool:
+        """Whether the kernel killed anything for want of memory since: then perhaps what was watched."""
+        return _oom_kills() > self._oom_kills
 
     def _memory_is_short(self, launcher: int) -> str:
         available = _available_memory()
@@ -109,6 +114,15 @@ def _free(folder: Path) -> int:
     except OSError:
         return DISK_MOST_BYTES
     return found.f_bavail * found.f_frsize
+
+
+def _oom_kills() -> int:
+    """How many processes the kernel has killed for want of memory since it started."""
+    try:
+        with open("/proc/vmstat", "rb") as file:
+            return next((int(line.split()[1]) for line in file if line.startswith(b"oom_kill ")), 0)
+    except (OSError, ValueError, IndexError):
+        return 0
 
 
 def _available_memory() -> int:

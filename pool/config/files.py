@@ -169,7 +169,9 @@ def _sort(source: Source, table: dict[str, Any]) -> None:
             source.errors.append(f"{source.at(f'{PROFILES}.{name}')}: profiles.{name} must be a table")
             continue
         source.profiles[name] = dict(_values(source, cast(dict[str, Any], one), f"{PROFILES}.{name}."))
-        source.profiles[name].pop("profile", None)
+        if source.profiles[name].pop("profile", ""):
+            where = f"{PROFILES}.{name}.profile"
+            source.warnings.append(f"{source.at(where)}: a profile cannot name another one; {where} is ignored")
     if not isinstance(locked, dict):
         source.errors.append(f"{source.at(LOCKED)}: locked must be a table of keys and their widest values")
     elif source.path != SYSTEM_FILE and source.layer != "system" and locked:

@@ -80,5 +80,6 @@ GUARD_KEYS: tuple[Key, ...] = (
     _guard("signals.phrase_words", "Words of a phrase that is looked for.", kind=Count(least=2)),
     _guard("signals.phrase_repeats", "How often it may come in the tail."),
     _guard("signals.phrase_zlib_ratio", "It counts where the tail compresses to less.", kind=_SHARE),
+    _guard("signals.answer_zlib_ratio", "An answer whose end compresses to less repeats itself.", kind=_SHARE),
     _guard("signals.near_same", "Sentences of hesitation that differ in numbers only, that cut a thought."),
 )

@@ -26,7 +26,8 @@ class SignalLimits:
 
     zlib_ratio: a tail that compresses to less. unique_line_share: a tail of which fewer lines differ. phrase_words,
     phrase_repeats, phrase_zlib_ratio: a phrase of so many words that comes so often in a tail that compresses to less.
-    near_same: sentences of hesitation that differ in numbers only. 0 switches a rule off.
+    near_same: sentences of hesitation that differ in numbers only. answer_zlib_ratio: the end of an answer that
+    compresses to less. 0 switches a rule off.
 
     Phrases that repeat compress to 1 to 5 %; lists and tables whose rows differ in a number to 10 %, and are honest.
     Code repeats phrases too, but compresses less; honest text that was measured keeps 33 %.
@@ -38,6 +39,7 @@ class SignalLimits:
     phrase_repeats: int = 10
     phrase_zlib_ratio: float = 0.15
     near_same: int = 10
+    answer_zlib_ratio: float = 0.03
 
 
 @dataclass(frozen=True, slots=True)

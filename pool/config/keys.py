@@ -46,9 +46,9 @@ TRUST_WORDS: Mapping[Trust, str] = {
 class Key:
     """One key. name is dotted, as in TOML. field is its place in `Settings`, "" for keys that act while loading.
 
-    doc is plain text, one or two sentences. make turns the value into what the field holds. variables come before the
-    one that the name gives (`budgets.turns`: POOL_BUDGETS_TURNS). flag is the option of `pool run`. danger says what an
-    unwanted value could do; it is shown before a checkout is trusted. secret values are never shown. A list with adds
+    doc is plain text, one or two sentences. make turns the value into what the field holds. variables stand in for the
+    one that the name gives (`budgets.answer_tokens`: POOL_BUDGETS_ANSWER_TOKENS). flag is the option of `pool run`.
+    danger says what an unwanted value could do; it is shown before a checkout is trusted. secret values are never shown. A list with adds
     grows from layer to layer. path: a file, relative to the folder of the file that names it.
     """
 
@@ -75,8 +75,7 @@ class Key:
         """Variables that set it, the first one that is set counts."""
         if not self.kind.textual:
             return ()
-        own = PREFIX + self.name.upper().replace(".", "_")
-        return tuple(dict.fromkeys([*self.variables, own]))
+        return self.variables or (PREFIX + self.name.upper().replace(".", "_"),)
 
 
 @cache

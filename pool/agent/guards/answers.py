@@ -13,7 +13,6 @@ from pool.agent.guards.signals import Finding
 
 TAIL_BYTES = 8192
 STEP_BYTES = 2048
-ZLIB_RATIO = 0.03
 FINDINGS_IN_ROW = 3
 """So many looks in a row have to find it: the stretch is then at least 12 KB, some 3,000 tokens."""
 
@@ -23,7 +22,9 @@ KEEP_STEP_CHARS = 512
 class AnswerSignals:
     """Watches one answer. Feed text as it comes; a finding, once made, stands."""
 
-    def __init__(self) -> None:
+    def __init__(self, zlib_ratio: float) -> None:
+        """zlib_ratio: a stretch that compresses to less repeats itself; 0: none does."""
+        self._zlib_ratio = zlib_ratio
         self._tail = b""
         self._since_look = 0
         self._in_row = 0
@@ -39,7 +40,7 @@ class AnswerSignals:
             return None
         self._since_look = 0
         ratio = len(zlib.compress(self._tail, 6)) / len(self._tail)
-        self._in_row = self._in_row + 1 if ratio < ZLIB_RATIO else 0
+        self._in_row = self._in_row + 1 if ratio < self._zlib_ratio else 0
         if self._in_row < FINDINGS_IN_ROW:
             return None
         return Finding("repetition", f"its last {len(self._tail):,} bytes compress to {ratio:.0%}")
@@ -50,6 +51,6 @@ class AnswerSignals:
         text = "".join(self._parts)
         for at in range(0, len(text), KEEP_STEP_CHARS):
             rest = text[at:].encode("utf-8", "replace")
-            if len(zlib.compress(rest, 6)) < len(rest) * ZLIB_RATIO * 2:
+            if len(zlib.compress(rest, 6)) < len(rest) * self._zlib_ratio * 2:
                 return at
         return len(text)

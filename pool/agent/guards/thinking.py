@@ -67,7 +67,7 @@ class ReplyWatch:
         """
         self.count_asked = False
         self._user_waits = user_waits
-        self._answer = AnswerSignals()
+        self._answer = AnswerSignals(settings.signals.answer_zlib_ratio)
         self._soft = soft_tokens
         self._hard = hard_tokens
         self._note = note

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from pool.config.settings import SandboxChoice, Settings, SettingsError
 from pool_tools.network.session import SessionNetwork
+from pool_tools.private_process import keep_private
 from pool_tools.sandbox import Access, NoSandbox, Policy
 from pool_tools.sandbox.probe import Probe, probe
 from pool_tools.secretfiles import HiddenFiles
@@ -70,6 +71,7 @@ async def confine(settings: Settings, stack: AsyncExitStack) -> Confinement:
     Raises `SettingsError` if a sandbox is required and none holds what is asked for, or for a network that is no
     network.
     """
+    keep_private()
     network = await asyncio.to_thread(_network, settings) if settings.network not in ("", "off") else None
     if settings.sandbox is SandboxChoice.OFF:
         note = "it was switched off by --sandbox off"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import subprocess
@@ -26,6 +27,7 @@ from tests.cases.driver import MODEL, ModelServer, answer, call
 
 BARE = Path(__file__).with_name("machine_without.py")
 LIMIT_SECONDS = 40
+PR_GET_DUMPABLE = 3
 
 
 @pytest.fixture(scope="module")
@@ -85,8 +87,14 @@ async def test_where_no_tier_shows_gpus_commands_have_none(tmp_path: Path, monke
         assert made.found.tier == "landlock"
         assert "Commands have no GPU" in made.note
         assert NO_GPU in made.note
-        with pytest.raises(SettingsError, match="--sandbox required, but .*CUDA"):
+        with pytest.raises(SettingsError, match=r"--sandbox required, but .*CUDA"):
             await confine(Settings(tmp_path, gpu=True, sandbox=SandboxChoice.REQUIRED), stack)
+
+
+async def test_a_session_keeps_its_own_process_private(tmp_path: Path) -> None:
+    async with AsyncExitStack() as stack:
+        await confine(Settings(tmp_path, sandbox=SandboxChoice.OFF), stack)
+        assert ctypes.CDLL(None).prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0
 
 
 async def test_in_plan_mode_commands_run_and_change_nothing(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import subprocess
@@ -180,3 +181,21 @@ def test_a50_commit_in_a_worktree(agent: Agent) -> None:
     assert reply.ok, reply.text
     assert "put back" not in reply.text
     assert len(agent.git("-C", "tree", "log", "--oneline").splitlines()) == 2
+
+
+# getpid of i386 by `int 0x80`: system calls have other numbers there, so that no rule for x86_64 would fit.
+FOREIGN_CALL = """
+import ctypes, mmap, os
+code = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+code.write(bytes.fromhex("b814000000cd80c3"))
+answer = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(code)))()
+print("own id" if answer == os.getpid() else answer)
+"""
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="these are instructions of another machine")
+def test_system_calls_by_another_machines_numbers(agent: Agent) -> None:
+    told = subprocess.run([sys.executable, "-c", FOREIGN_CALL], capture_output=True, text=True, check=False).stdout
+    if told.strip() != "own id":
+        pytest.skip("this kernel takes no such calls from anybody")
+    assert agent.python(FOREIGN_CALL).output.strip() == str(-errno.ENOSYS)

@@ -20,6 +20,7 @@ from pool.agent.hub import EventHub
 from pool.events import Notice
 from pool.sessions.log import LOCK_PAUSE_SECONDS, Header, SessionBusy, SessionLog, in_use, read_rows
 
+ROOT = Path(__file__).resolve().parents[2]
 HEADER = Header("018f-test", "/w", 1.0, "0")
 WRITER = """
 import sys
@@ -247,3 +248,15 @@ def test_any_bytes_can_be_read(data: bytes) -> None:
     assert read_rows(data[:good])[0] == rows
     for row in rows:
         json.dumps(row)
+
+
+def test_writers_killed_at_random_moments_lose_nothing_they_acknowledged() -> None:
+    """Few here; `benchmarks/session_kills.py` kills a thousand. A process of its own, since the writers are forked."""
+    argv = [sys.executable, "-m", "tests.sessions.killing", "25"]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])}
+    done = subprocess.run(argv, cwd=ROOT, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    counts = json.loads(done.stdout)
+    assert counts["kills"] == 25
+    assert counts["acknowledged"] >= 25
+    assert counts["compared"] > 0

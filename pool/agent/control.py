@@ -7,6 +7,7 @@ Nothing here prints, and nothing here knows a face; what happens is seen in even
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import dataclass
 
 from pool.agent.contextreport import ContextReport, context_report
@@ -217,6 +218,11 @@ class Conversation:
         if revoked:
             self.hub.emit(SettingChanged("net", "", f"commands may no longer reach {what}"))
         return revoked
+
+    def network_seconds_left(self, what: str) -> float | None:
+        """How long a grant holds, by its text; None for one that holds until the session ends."""
+        until = next((g.until for g in self.session.network.grants() if g.text == what), None)
+        return None if until is None else max(0.0, until - time.monotonic())
 
     def reload_instructions(self) -> str:
         """Tell the model what the AGENTS.md files say now; what was done, for people. Raises `Busy`."""

@@ -41,6 +41,7 @@ from pool.extend.agentsmd import NAME
 from pool.sessions.totals import Totals
 from pool.wire.errors import ProblemKind, ServerProblem
 from pool.wire.reading import Ending, Reading
+from pool_tools.api import ToolSpec
 
 CLOCK_SECONDS = 0.05
 """The run's clock is looked at no more often than this; while an answer is waited for, it stands still."""
@@ -107,6 +108,11 @@ class Agent:
     def busy(self) -> bool:
         """Whether a run is working."""
         return self._task is not None
+
+    @property
+    def tools(self) -> Mapping[str, ToolSpec]:
+        """What the model can call, in the order in which it sees it."""
+        return {name: tool.spec for name, tool in self._calls.tools.items()}
 
     @property
     def state(self) -> RunState:

@@ -72,6 +72,11 @@ class JobTool:
         self._commands = commands
         self._jobs = Jobs(commands)
 
+    @property
+    def jobs(self) -> Jobs:
+        """All jobs that it knows."""
+        return self._jobs
+
     def effect(self, args: Mapping[str, Any]) -> Effect:
         """Looking at jobs changes nothing."""
         return Effect.READ if args.get("action") in _READING else Effect.EXECUTE

@@ -10,6 +10,7 @@ from pool_tools.commands import Commands
 from pool_tools.edit import EditTool
 from pool_tools.git import GitTool
 from pool_tools.job import JobTool
+from pool_tools.jobs import Jobs
 from pool_tools.listing import ListTool
 from pool_tools.read import ReadTool
 from pool_tools.sandbox.base import Sandbox
@@ -59,6 +60,11 @@ class Toolbox:
     def only_reading(self) -> bool:
         """Whether a command that started now could write nothing but temporary files. Blocks the first time."""
         return self._commands.only_reading()
+
+    @property
+    def jobs(self) -> Jobs:
+        """The commands in the background."""
+        return self._jobs.jobs
 
     def jobs_running(self) -> bool:
         """Whether a command runs in the background just now."""

@@ -59,8 +59,9 @@ def drawn(segments: Sequence[Segment], width: int, base: Style, fill: Style | No
 
 
 def line(*runs: Run, gutter: int = 0, fill: Style | None = None, action: str = "", whole: str | None = None) -> Line:
-    """A row of runs as they are."""
-    return Line([Segment(text, style) for text, style in runs], gutter, whole=whole, fill=fill, action=action)
+    """A row of runs as they are. With an empty whole, a copy of several rows leaves it out."""
+    joiner = "" if whole == "" else None
+    return Line([Segment(text, style) for text, style in runs], gutter, joiner, whole, fill=fill, action=action)
 
 
 def prefixed(lines: Sequence[Line], first: Sequence[Run], rest: Sequence[Run]) -> Sequence[Line]:

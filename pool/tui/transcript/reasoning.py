@@ -91,7 +91,8 @@ class Reasoning(Block):
         if self.is_folded:
             return [head]
         if self.is_live:
-            rows = text_rows(self._tail(), at.narrower(2), at.palette.reasoning)[-LIVE_ROWS:]
+            lines = self._tail().split("\n")[-LIVE_ROWS:]
+            rows = text_rows("\n".join(lines), at.narrower(2), at.palette.reasoning)[-LIVE_ROWS:]
         else:
             rows = self._all(at)
         bar = [("│ ", at.palette.border)]
@@ -118,8 +119,11 @@ class Reasoning(Block):
         room = at.width - len(head.drawn) - 2
         if self.is_live and self.is_folded and room >= LEAST_TAIL_CELLS:
             words = one_line(self._tail()[-4 * room :])
-            head = line((mark, look.muted), (head.drawn[2:], look.reasoning), ("  " + _end(words, room), look.muted))
-            head.action, head.whole, head.gutter = "fold", "", len(head.drawn)
+            end = "  " + _end(words, room)
+            head = line(
+                (mark, look.muted), (head.drawn[2:], look.reasoning), (end, look.muted), action="fold", whole=""
+            )
+            head.gutter = len(head.drawn)
         return head
 
     def _tail(self) -> str:

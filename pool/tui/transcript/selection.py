@@ -81,5 +81,5 @@ def _of_entry(rows: Sequence[Line], entry: Entry, selection: Selection) -> str:
             if row.whole is not None and from_start
             else (row.lead if from_start else "") + row.drawn[max(first, row.gutter) : last]
         )
-        out += text + ("\n" if row.joiner is None and not (row.whole == "" and not row.text) else row.joiner or "")
+        out += text + ("\n" if row.joiner is None else row.joiner)
     return out.rstrip("\n") if out.strip() else ""

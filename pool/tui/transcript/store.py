@@ -164,7 +164,7 @@ class Store:
         was_known = first.rows is not None
         self.rows(first)
         if not was_known:
-            offset = max(0, self.heights[index] - below) if offset else 0
+            offset = max(0, self.heights[index] - below)
         top = self.heights.top(index) + min(offset, max(0, self.heights[index] - 1))
         reached = self.heights.top(index) + self.heights[index]
         while reached < top + height and index + 1 < len(self.entries):

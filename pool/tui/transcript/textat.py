@@ -29,17 +29,21 @@ class Logical:
 def logical(rows: Sequence[Line], number: int) -> Logical:
     """The line of text that row number is a part of."""
     first = number
-    while first > 0 and rows[first - 1].joiner is not None and rows[first].whole is None:
+    while first > 0 and _goes_on(rows[first - 1]) and rows[first].whole is None:
         first -= 1
     text, starts = "", list[int]()
     for place in range(first, len(rows)):
         row = rows[place]
         starts.append(len(text))
         text += row.text
-        if row.joiner is None or row.whole is not None:
+        if not _goes_on(row):
             break
-        text += row.joiner
+        text += row.joiner or ""
     return Logical(text, first, starts)
+
+
+def _goes_on(row: Line) -> bool:
+    return row.joiner is not None and row.whole is None
 
 
 def column_at(row: Line, cell: int) -> int:

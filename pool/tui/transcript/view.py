@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 MARGIN_CELLS = 2
 """Cells left of each row: the mark of a prompt or of the chosen block, and a blank."""
 
+LEAST_WAIT_SECONDS = 0.001
+"""Timers of Textual want some time."""
+
 TICK_SECONDS = 1.0
 """How often running times are drawn anew."""
 
@@ -104,19 +107,23 @@ class TranscriptView(ScrollView, can_focus=True):
 
     # -- frames
 
-    def mark(self, entry: Entry) -> None:
-        """An entry changed; it is drawn anew at the next frame."""
+    def mark(self, entry: Entry, *, soon: bool = False) -> None:
+        """An entry changed; it is drawn anew at the next frame. soon: that frame need not wait its turn."""
         self.store.touch(entry)
         self._dirty[entry.index] = entry
         if entry.block.is_live:
             self._live.add(entry)
             if self._tick is not None:
                 self._tick.resume()
-        self._ask_frame()
+        self._ask_frame(soon=soon)
 
-    def _ask_frame(self) -> None:
+    def _ask_frame(self, *, soon: bool = False) -> None:
+        if soon and self._timer is not None:
+            self._timer.stop()
+            self._timer = None
         if self._timer is None and self.is_attached:
-            self._timer = self.set_timer(max(0.001, self._pace.delay(time.monotonic())), self._frame)
+            wait = 0.0 if soon else self._pace.delay(time.monotonic())
+            self._timer = self.set_timer(max(LEAST_WAIT_SECONDS, wait), self._frame)
 
     def _frame(self) -> None:
         self._timer = None
@@ -204,6 +211,8 @@ class TranscriptView(ScrollView, can_focus=True):
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
         if not self._moving and self.store.is_ready:
+            if not round(new_value) and old_value - new_value > self.size.height and len(self.store):
+                self.store.rows(self.store.entries[0])
             self._move_to(round(new_value))
             self._set_follow(self._is_at_end())
 

@@ -69,7 +69,7 @@ class Transcript(TranscriptPointer):
         """An open block is complete."""
         handle.block.finish()
         handle.open = False
-        self.mark(handle)
+        self.mark(handle, soon=handle.rows is not None)
 
     def replace(self, handle: BlockHandle, block: Block) -> None:
         """Put another block in the place of one."""
@@ -119,7 +119,9 @@ class Transcript(TranscriptPointer):
         self._sync()
 
     def action_begin(self) -> None:
-        self._go(0)
+        if self.store.is_ready and len(self.store):
+            self.store.rows(self.store.entries[0])
+            self._go(0)
 
     def action_end(self) -> None:
         self.scroll_to_end()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Sequence
 
 from rich.cells import cell_len, get_character_cell_size, split_graphemes
@@ -13,6 +14,9 @@ from pool.tui.transcript.lines import Line, Run
 _NOT_FIRST = frozenset("、。，．：；！？）」』】〉》”’ー々…・ぁぃぅぇぉっゃゅょァィゥェォッャュョ")
 """Characters that no row begins with, where that can be helped (common rules of Japanese and Chinese typesetting)."""
 
+_STRAY_JOINER = re.compile("(?<![^\x00-\x7f\u200d])\u200d")
+"""Joiners that join nothing; their widths are told differently by all."""
+
 Span = tuple[int, int, int]
 """Start and end of a row's text, and where the next row's begins: what lies between is the blank of the break."""
 
@@ -23,6 +27,9 @@ _Part = tuple[int, int]
 def wrap(runs: Sequence[Run], width: int, fill: Style | None = None) -> list[Line]:
     """The rows of one line of text, at least one; none is wider than width (at least 2)."""
     text = "".join([t for t, _ in runs])
+    if "\u200d" in text:
+        runs = [(_STRAY_JOINER.sub("", t), s) for t, s in runs]
+        text = "".join([t for t, _ in runs])
     if (len(text) <= width and text.isascii()) or cell_len(text) <= width:
         return [Line([Segment(t, s) for t, s in runs], fill=fill)]
     rows: list[Line] = []

@@ -110,7 +110,7 @@ class TestLedger:
     def command(self, command: str, text: str, exit_status: int | None, changed: Iterable[str] = ()) -> None:
         """Note a finished command with its output and the files that it is known to have changed.
 
-        What a run of tests writes, such as a report, is no edit after it, unless the command itself says that it writes.
+        What a run of tests writes, such as a report, is no edit after it, unless the command itself changes files.
         """
         self.acted = True
         found = parse_test_command(command)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pool import __version__
 from pool.agent.ids import new_id
 from pool.config.settings import Settings, SettingsError
+from pool.sessions.forks import fork
 from pool.sessions.log import Header, SessionBusy, SessionLog
 from pool.sessions.replay import Resumed, resumed
+from pool.sessions.rewinds import NoSuchPrompt
 from pool.sessions.store import NoSuchSession, by_id, last_of, sessions_folder
 
 
@@ -33,6 +35,8 @@ def open_log(settings: Settings, say: Callable[[str], object]) -> Opened:
     if settings.ephemeral:
         return Opened(new_id())
     folder = sessions_folder()
+    if settings.fork:
+        settings = replace(settings, resume=_forked(settings, say))
     if settings.resume or settings.continue_last:
         return _reopened(settings, say)
     session = new_id()
@@ -41,6 +45,20 @@ def open_log(settings: Settings, say: Callable[[str], object]) -> Opened:
         return Opened(session, SessionLog.create(folder, header, say))
     except OSError as error:
         return Opened(session, notes=[f"this session is not saved: {error.strerror} ({folder})"])
+
+
+def _forked(settings: Settings, say: Callable[[str], object]) -> str:
+    """The id of a new session that begins as the one that `fork` names."""
+    name, _, at = settings.fork.partition("@")
+    session = new_id()
+    try:
+        source = by_id(sessions_folder(), name)
+        fork(source, session, __version__, say, at=at, workspace=str(settings.workspace))
+    except (NoSuchSession, NoSuchPrompt) as error:
+        raise SettingsError(str(error)) from None
+    except OSError as error:
+        raise SettingsError(f"the session cannot be copied: {error.strerror} ({error.filename})") from None
+    return session
 
 
 def _reopened(settings: Settings, say: Callable[[str], object]) -> Opened:

@@ -13,6 +13,7 @@ from typing import Any
 from pool.headless.sessionlist import print_entries, print_hits
 from pool.headless.shown import shown_rows
 from pool.sessions.log import SessionBusy
+from pool.sessions.rewinds import NoSuchPrompt
 from pool.sessions.store import NoSuchSession, by_id, sessions_folder
 
 EXIT_FAILED = 1
@@ -20,7 +21,7 @@ EXIT_USAGE = 2
 LIMIT = 20
 """Sessions that are listed unless --limit says otherwise."""
 
-ACTIONS = ("list", "show", "search", "rename", "delete", "prune", "path")
+ACTIONS = ("list", "show", "search", "fork", "rename", "delete", "prune", "path")
 
 _UNITS = {"": 86_400, "h": 3_600, "d": 86_400, "w": 604_800}
 _SIZES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
@@ -50,6 +51,9 @@ def parser() -> argparse.ArgumentParser:
         "search", parents=[place, lines, as_json], help="find prompts, answers, names and files"
     )
     search.add_argument("words", nargs="+", metavar="WORD", help="each has to stand somewhere in the session")
+    fork = actions.add_parser("fork", parents=[as_json], help="a new session that begins as this one does")
+    fork.add_argument("id", metavar="ID")
+    fork.add_argument("--at", metavar="PROMPT", default="", help="as it was before this prompt: number, or run id")
     rename = actions.add_parser("rename", parents=[as_json], help="give a session a name")
     rename.add_argument("id", metavar="ID")
     rename.add_argument("name", nargs="*", metavar="NAME", help="without one, the first line of its first prompt")
@@ -76,7 +80,7 @@ def main(argv: Sequence[str]) -> int:
         return int(error.code or 0)
     try:
         return _act(args)
-    except (NoSuchSession, SessionBusy) as error:
+    except (NoSuchSession, NoSuchPrompt, SessionBusy) as error:
         return complain(str(error), EXIT_USAGE)
     except OSError as error:
         return complain(f"{error.strerror}: {error.filename}", EXIT_FAILED)
@@ -106,6 +110,8 @@ def _act(args: argparse.Namespace) -> int:
             return _show(args, folder)
         case "path":
             return _path(args, folder)
+        case "fork":
+            return _fork(args, folder)
         case _:
             from pool.headless import managing
 
@@ -158,6 +164,21 @@ def _path(args: argparse.Namespace, folder: Path) -> int:
     found = by_id(folder, args.id).path if args.id else folder
     row: dict[str, Any] = {"path": str(found)}
     print(json.dumps(row) if args.json else found)
+    return 0
+
+
+def _fork(args: argparse.Namespace, folder: Path) -> int:
+    from pool import __version__
+    from pool.agent.ids import new_id
+    from pool.sessions.forks import fork
+    from pool.sessions.store import short_id
+
+    session = new_id()
+    source = by_id(folder, args.id)
+    path = fork(source, session, __version__, _say, at=args.at)
+    short = short_id(session)
+    row = {"id": session, "forked_from": source.id, "path": str(path)}
+    print(json.dumps(row) if args.json else f"{short}  pool run --resume {short} goes on with it")
     return 0
 
 

@@ -42,6 +42,9 @@ def _shown(row: dict[str, Any]) -> str:
             return f"guard {guard}: {action}: {detail}"
         case {"type": "history.compacted", "detail": detail}:
             return f"── compacted: {detail}"
+        case {"type": "rewound", "prompt": prompt, "why": why}:
+            back = f"back to before prompt {prompt}" if why == "undo" else "the last undo was taken back"
+            return f"── {back}"
         case {"type": "session.named", "name": name}:
             return f"── named {name!r}"
         case {"type": "run.finished", "reason": reason, "detail": detail, "turns": turns}:

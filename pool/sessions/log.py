@@ -32,6 +32,7 @@ SYNCED = frozenset(
         "call.finished",
         "run.finished",
         "session.named",
+        "rewound",
     }
 )
 """Kinds of events after which the file is forced to disk; others go with the next of these."""
@@ -53,13 +54,17 @@ class SessionBusy(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The first line of a log. created is Unix time in seconds; workspace an absolute path."""
+    """The first line of a log. created is Unix time in seconds; workspace an absolute path.
+
+    forked_from is the id of the session that its first messages are copied from, "" if there is none.
+    """
 
     id: str
     workspace: str
     created: float
     pool: str
     v: int = SCHEMA_VERSION
+    forked_from: str = ""
 
 
 class SessionLog:
@@ -91,7 +96,8 @@ class SessionLog:
         folder.mkdir(parents=True, exist_ok=True, mode=_FOLDER_MODE)
         log = cls(folder / f"{header.id}.jsonl", say, new=True)
         row = {"type": "session", "v": header.v, "id": header.id, "workspace": header.workspace}
-        log.write({**row, "created": header.created, "pool": header.pool}, sync=True)
+        fork = {"forked_from": header.forked_from} if header.forked_from else {}
+        log.write({**row, "created": header.created, "pool": header.pool, **fork}, sync=True)
         _sync_folder(folder)
         return log
 

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from pool.messages import Encoded, Message, ReasoningField, Role, ToolCall
 from pool.sessions.mend import acceptable
+from pool.sessions.rewinds import effective
 from pool.sessions.totals import Tally, Totals
 
 
@@ -30,16 +31,19 @@ class Resumed:
 
 
 def resumed(rows: Iterable[dict[str, Any]]) -> Resumed:
-    """Play the rows. Unknown kinds, and rows of subagents, are skipped."""
+    """Play the rows. Unknown kinds, and rows of subagents, are skipped; what was rewound has only cost tokens."""
     out = Resumed()
     tally = Tally()
     replacement: _Replacement | None = None
-    for row in rows:
+    every = list(rows)
+    for row in every:
         seq = row.get("seq")
         out.next_seq = max(out.next_seq, seq + 1 if isinstance(seq, int) else 0)
+        if not row.get("agent"):
+            tally.take(row)
+    for row in effective(every):
         if row.get("agent"):
             continue
-        tally.take(row)
         kind = row.get("type")
         if replacement is not None and (kind != "message.added" or not replacement.wanted):
             out.messages = replacement.outcome(out.messages)

@@ -19,29 +19,29 @@ COMPARED_LINES = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """One change: at line old_start + 1 of the old file old lines are replaced by new ones at new_start + 1.
+    """Changes that stand close together. lines are bytes with their ends, each with its sign: a blank, `-` or `+`.
 
-    Lines are bytes with their ends. before and after are unchanged lines around it.
+    old_start and new_start say before which line the first of them stands, counted from 0.
     """
 
     old_start: int
     new_start: int
-    old: tuple[bytes, ...]
-    new: tuple[bytes, ...]
-    before: tuple[bytes, ...] = ()
-    after: tuple[bytes, ...] = ()
+    lines: tuple[tuple[str, bytes], ...]
+
+    @property
+    def old(self) -> list[bytes]:
+        """The lines of the old file."""
+        return [line for sign, line in self.lines if sign != "+"]
+
+    @property
+    def new(self) -> list[bytes]:
+        """The lines of the new file."""
+        return [line for sign, line in self.lines if sign != "-"]
 
     @property
     def header(self) -> str:
         """As in a unified diff."""
-        lead, tail = len(self.before), len(self.after)
-        left, right = len(self.old) + lead + tail, len(self.new) + lead + tail
-        return f"@@ -{_range(self.old_start - lead, left)} +{_range(self.new_start - lead, right)} @@"
-
-    def lines(self) -> list[tuple[str, bytes]]:
-        """The lines, each with its sign: a blank, `-` or `+`."""
-        parts = ((" ", self.before), ("-", self.old), ("+", self.new), (" ", self.after))
-        return [(sign, line) for sign, lines in parts for line in lines]
+        return f"@@ -{_range(self.old_start, len(self.old))} +{_range(self.new_start, len(self.new))} @@"
 
 
 def is_binary(data: bytes) -> bool:
@@ -57,16 +57,11 @@ def line_counts(old: bytes, new: bytes) -> tuple[int, int]:
 
 
 def hunks_of(old: bytes, new: bytes) -> list[Hunk]:
-    """The changes from old to new, in order; [] if one of them is binary."""
+    """The changes from old to new, in order, with `CONTEXT_LINES` lines around; [] if one of them is binary."""
     if is_binary(old) or is_binary(new):
         return []
     left, right = _lines(old), _lines(new)
-    out: list[Hunk] = []
-    for low, high, to_low, to_high in _changes(left, right):
-        lead = left[max(0, low - CONTEXT_LINES) : low]
-        tail = left[high : high + CONTEXT_LINES]
-        out.append(Hunk(low, to_low, tuple(left[low:high]), tuple(right[to_low:to_high]), tuple(lead), tuple(tail)))
-    return out
+    return [_hunk(group, left, right) for group in _groups(left, right)]
 
 
 def without(new: bytes, hunks: Sequence[Hunk], indices: Iterable[int]) -> bytes:
@@ -75,7 +70,7 @@ def without(new: bytes, hunks: Sequence[Hunk], indices: Iterable[int]) -> bytes:
     for at in sorted(set(indices), reverse=True):
         hunk = hunks[at]
         end = hunk.new_start + len(hunk.new)
-        if tuple(lines[hunk.new_start : end]) != hunk.new:
+        if lines[hunk.new_start : end] != hunk.new:
             raise ValueError("the file is not the one that the hunks belong to")
         lines[hunk.new_start : end] = hunk.old
     return b"".join(lines)
@@ -88,8 +83,11 @@ def _lines(data: bytes) -> list[bytes]:
     return [*out, last] if last else out
 
 
-def _changes(left: Sequence[bytes], right: Sequence[bytes]) -> list[tuple[int, int, int, int]]:
-    """Ranges that differ, with equal lines at the start and at the end cut off first."""
+_Opcode = tuple[str, int, int, int, int]
+
+
+def _groups(left: Sequence[bytes], right: Sequence[bytes]) -> list[list[_Opcode]]:
+    """Opcodes of `difflib`, in groups. Equal lines at the start and at the end are cut off first."""
     most = min(len(left), len(right))
     head = 0
     while head < most and left[head] == right[head]:
@@ -97,13 +95,32 @@ def _changes(left: Sequence[bytes], right: Sequence[bytes]) -> list[tuple[int, i
     tail = 0
     while tail < most - head and left[-1 - tail] == right[-1 - tail]:
         tail += 1
-    a, b = left[head : len(left) - tail], right[head : len(right) - tail]
-    if not a and not b:
+    skip, end = max(0, head - CONTEXT_LINES), max(0, tail - CONTEXT_LINES)
+    a, b = left[skip : len(left) - end], right[skip : len(right) - end]
+    if a == b:
         return []
-    if not a or not b or len(a) + len(b) > COMPARED_LINES:
-        return [(head, head + len(a), head, head + len(b))]
-    codes = SequenceMatcher(None, a, b, autojunk=False).get_opcodes()
-    return [(head + i, head + j, head + k, head + m) for tag, i, j, k, m in codes if tag != "equal"]
+    if len(a) + len(b) > COMPARED_LINES:
+        lead, rest = head - skip, tail - end
+        codes: list[_Opcode] = [
+            ("equal", 0, lead, 0, lead),
+            ("replace", lead, len(a) - rest, lead, len(b) - rest),
+            ("equal", len(a) - rest, len(a), len(b) - rest, len(b)),
+        ]
+        groups = [codes]
+    else:
+        groups = list(SequenceMatcher(None, a, b, autojunk=False).get_grouped_opcodes(CONTEXT_LINES))
+    return [[(tag, i + skip, j + skip, k + skip, m + skip) for tag, i, j, k, m in group] for group in groups]
+
+
+def _hunk(group: Sequence[_Opcode], left: Sequence[bytes], right: Sequence[bytes]) -> Hunk:
+    lines: list[tuple[str, bytes]] = []
+    for tag, low, high, to_low, to_high in group:
+        if tag == "equal":
+            lines += [(" ", line) for line in left[low:high]]
+            continue
+        lines += [("-", line) for line in left[low:high]]
+        lines += [("+", line) for line in right[to_low:to_high]]
+    return Hunk(group[0][1], group[0][3], tuple(lines))
 
 
 def _range(start: int, length: int) -> str:

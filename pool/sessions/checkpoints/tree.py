@@ -282,7 +282,7 @@ class FileTree:
     def _git_key(self, seen: Seen) -> str:
         """The object that holds a tracked file's bytes just as they are, "" if none is known to."""
         tracked, objects = seen.tracked, seen.scope.objects
-        if tracked is None or objects is None or not _unchanged(tracked, seen.found):
+        if tracked is None or objects is None or not unchanged(tracked, seen.found):
             return ""
         if time.monotonic() > self._reads_until:
             # Its size is checked when it is needed: of what git converts, only ends of lines and the like fit here.
@@ -460,7 +460,7 @@ def bytes_of(state: State, contents: Contents, scopes: Iterable[Scope]) -> bytes
     raise Damaged(why)
 
 
-def _unchanged(tracked: Tracked, found: os.stat_result) -> bool:
+def unchanged(tracked: Tracked, found: os.stat_result) -> bool:
     """Whether a file is as git last saw it, by its stat data."""
     seconds, nanoseconds = divmod(found.st_mtime_ns, 1_000_000_000)
     return (

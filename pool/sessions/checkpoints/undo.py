@@ -11,12 +11,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from pool.sessions.checkpoints.changes import FileChange
 from pool.sessions.checkpoints.checkpoints import Checkpoints
 from pool.sessions.checkpoints.contents import Damaged
 from pool.sessions.checkpoints.journal import By, Record
 from pool.sessions.checkpoints.restore import Failure, put_back
 from pool.sessions.checkpoints.states import Changed, State
-from pool.sessions.checkpoints.textdiff import line_counts
+from pool.sessions.checkpoints.textdiff import line_counts, without
 
 
 class Verdict(StrEnum):
@@ -128,14 +129,26 @@ def carry_out(checkpoints: Checkpoints, plan: Plan) -> Undone:
     return Undone(tuple(steps[at] for at in done), (*failures, *failed))
 
 
-def replace_contents(checkpoints: Checkpoints, path: str, expected: State | None, data: bytes) -> Undone:
-    """Give one file other contents, if it is still what is expected; the same safety, and it can be taken back."""
+def revert_hunks(checkpoints: Checkpoints, change: FileChange, indices: Iterable[int]) -> Undone:
+    """Take hunks of a change back, by their numbers in `change.hunks()`; it can be taken back like an undo.
+
+    A file that is not what the change says any more is left alone. Raises `IndexError` for a hunk that there is not.
+    """
+    hunks = change.hunks()
+    chosen = set(indices)
+    path = change.path
     checkpoints.now()
-    now = checkpoints.keep_now(path)
-    if now is None or not now.same(expected):
-        return Undone((), (Failure(path, "it has changed since it was shown"),))
-    key, _ = checkpoints.contents.put(data)
-    target = State(key, now.mode, len(data))
+    try:
+        now = checkpoints.keep_now(path)
+        held = checkpoints.bytes_of(now) if now is not None else None
+    except Damaged as error:
+        return Undone((), (Failure(path, str(error)),))
+    if change.note or held != change.after:
+        return Undone((), (Failure(path, change.note or "it has changed since it was shown"),))
+    data, mode = change.before, change.before_mode
+    if chosen != set(range(len(hunks))):
+        data, mode = without(change.after or b"", hunks, chosen), change.after_mode or change.before_mode
+    target = State(checkpoints.contents.put(data)[0], mode, len(data)) if data is not None else None
     return carry_out(checkpoints, Plan(By.UNDO, (Step(path, now, target, Verdict.RESTORE),)))
 
 

@@ -86,10 +86,14 @@ class Walk:
 
     def all(self) -> Iterator[Seen]:
         """Everything. Raises `OSError` if the root cannot be opened."""
-        scope = self.scopes.get("") or self._first_scope()
+        scope = self.top_scope()
         handle = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self._device = os.fstat(handle).st_dev
         yield from self._folder(handle, "", scope, scope.rules, 0)
+
+    def top_scope(self) -> Scope:
+        """The scope of the workspace itself."""
+        return self.scopes.get("") or self._first_scope()
 
     def below(self, root: int, path: str) -> Iterator[Seen]:
         """Everything below the folder at path; nothing if it is gone, ignored or no folder."""

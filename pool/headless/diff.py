@@ -1,0 +1,214 @@
+"""`pool diff`: what a run, a session or the working tree changed, as a unified diff, a summary or JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from pool.headless.columns import cut_front, pad, width
+from pool.headless.plain import one_line, safe
+from pool.headless.undo import session_named
+from pool.sessions.checkpoints.changes import ChangesView, FileChange
+from pool.sessions.checkpoints.checkpoints import checkpoints_folder
+from pool.sessions.checkpoints.gitobjects import NoObject
+from pool.sessions.checkpoints.states import Kind
+from pool.sessions.log import read_rows
+from pool.sessions.rewinds import NoSuchPrompt, prompt_named
+from pool.sessions.store import Listed, NoSuchSession, sessions_folder
+
+EXIT_FAILED = 1
+EXIT_USAGE = 2
+BAR_CHARS = 30
+NAME_COLUMNS = 44
+
+_RED, _GREEN, _CYAN, _BOLD, _OFF = "\x1b[31m", "\x1b[32m", "\x1b[36m", "\x1b[1m", "\x1b[0m"
+
+
+def parser() -> argparse.ArgumentParser:
+    """The flags of `pool diff`."""
+    p = argparse.ArgumentParser(
+        prog="pool diff",
+        description="What a session changed in files, from before its first change until now.",
+        epilog="A first argument that names a session is one; put -- before paths that could be taken for one.",
+    )
+    p.add_argument("words", nargs="*", metavar="[SESSION] [PATH ...]", help="default: this folder's last session")
+    scope = p.add_mutually_exclusive_group()
+    scope.add_argument("--run", metavar="N", help="only what the prompt of this number (or run id) changed")
+    scope.add_argument("--session", action="store_true", help="what the whole session changed (default)")
+    scope.add_argument("--worktree", action="store_true", help="what differs from git's last commit, whoever did it")
+    form = p.add_mutually_exclusive_group()
+    form.add_argument("--stat", action="store_true", help="one line a file")
+    form.add_argument("--json", action="store_true", help="one JSON object a file")
+    p.add_argument("--color", choices=["auto", "always", "never"], default="auto")
+    p.add_argument("-C", "--dir", metavar="DIR", default=".", help="the workspace (default: this folder)")
+    return p
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run `pool diff`; returns the exit code."""
+    words = list(argv)
+    after: list[str] = []
+    if "--" in words:
+        at = words.index("--")
+        words, after = words[:at], words[at + 1 :]
+    try:
+        args = parser().parse_args(words)
+    except SystemExit as error:
+        return int(error.code or 0)
+    try:
+        found, paths = _session(args)
+        changes = _changes(args, found)
+    except (NoSuchSession, NoSuchPrompt, NoObject) as error:
+        return _complain(str(error), EXIT_USAGE)
+    except OSError as error:
+        return _complain(f"{error.strerror}: {error.filename}" if error.filename else str(error), EXIT_FAILED)
+    top = found.workspace if found else os.path.realpath(args.dir)
+    wanted = [_inside(path, args.dir, top) for path in [*paths, *after]]
+    if wanted:
+        changes = [c for c in changes if any(c.path == w or c.path.startswith(f"{w}/") or w == "." for w in wanted)]
+    colours = args.color == "always" or (args.color == "auto" and sys.stdout.isatty() and "NO_COLOR" not in os.environ)
+    _print(args, changes, colours=colours)
+    return 0
+
+
+def _session(args: argparse.Namespace) -> tuple[Listed | None, list[str]]:
+    """The session that is meant, and the paths. None: there is none, and none is needed."""
+    words: list[str] = args.words
+    if words:
+        try:
+            return session_named(words[0], args.dir), words[1:]
+        except NoSuchSession:
+            if not os.path.lexists(Path(args.dir) / words[0]) and "/" not in words[0] and "." not in words[0]:
+                raise
+    try:
+        return session_named("", args.dir), words
+    except NoSuchSession:
+        if args.worktree:
+            return None, words
+        raise
+
+
+def _changes(args: argparse.Namespace, found: Listed | None) -> list[FileChange]:
+    root = Path(found.workspace) if found else Path(args.dir).expanduser().resolve()
+    folder = checkpoints_folder(sessions_folder(), found.id if found else "none")
+    with ChangesView(folder, root) as view:
+        if args.worktree or found is None:
+            return view.of_worktree()
+        if args.run is not None:
+            rows, _ = read_rows(found.path.read_bytes())
+            return view.of_runs({prompt_named(rows, args.run).run})
+        return view.of_session()
+
+
+def _inside(path: str, folder: str, top: str) -> str:
+    """A path as the changes name it: relative to the workspace."""
+    return os.path.relpath(os.path.abspath(os.path.join(folder, path)), top)
+
+
+def _print(args: argparse.Namespace, changes: Sequence[FileChange], *, colours: bool) -> None:
+    if args.json:
+        for change in changes:
+            print(json.dumps(row_of(change), ensure_ascii=False))
+        return
+    if not changes:
+        sys.stderr.write("no changes\n")
+    lines = stat_lines(changes) if args.stat else (line for c in changes for line in diff_lines(c))
+    terminal = sys.stdout.isatty()
+    for line in lines:
+        text = safe(line, terminal=terminal)
+        print(_coloured(text) if colours and not args.stat else text)
+
+
+def row_of(change: FileChange) -> dict[str, Any]:
+    """A change as one JSON object."""
+    added, removed = change.counts
+    row: dict[str, Any] = {"path": change.path, "kind": change.kind.value, "added": added, "removed": removed}
+    row |= {"binary": change.binary, "old_mode": _mode(change.before_mode), "new_mode": _mode(change.after_mode)}
+    row["note"] = change.note
+    row["diff"] = "\n".join(diff_lines(change))
+    return row
+
+
+def diff_lines(change: FileChange) -> Iterator[str]:
+    """A change as the lines of a unified diff, with what a diff cannot say in lines of its own."""
+    name = one_line(change.path)
+    yield f"diff --pool a/{name} b/{name}"
+    match change.kind:
+        case Kind.CREATED:
+            yield f"new file mode {_mode(change.after_mode)}"
+        case Kind.DELETED:
+            yield f"deleted file mode {_mode(change.before_mode)}"
+        case _ if change.before_mode != change.after_mode:
+            yield f"old mode {_mode(change.before_mode)}"
+            yield f"new mode {_mode(change.after_mode)}"
+        case _:
+            pass
+    if change.note:
+        yield f"(contents not shown: {one_line(change.note)})"
+        return
+    if change.before == change.after:
+        return
+    if change.binary:
+        yield f"Binary files differ: {_bytes(change.before)} before, {_bytes(change.after)} after"
+        return
+    hunks = change.hunks()
+    if hunks:
+        yield "--- /dev/null" if change.kind is Kind.CREATED else f"--- a/{name}"
+        yield "+++ /dev/null" if change.kind is Kind.DELETED else f"+++ b/{name}"
+    for hunk in hunks:
+        yield hunk.header
+        for sign, line in hunk.lines:
+            yield sign + line.decode("utf-8", "replace").removesuffix("\n")
+            if not line.endswith(b"\n"):
+                yield "\\ No newline at end of file"
+
+
+def stat_lines(changes: Sequence[FileChange]) -> Iterator[str]:
+    """One line a file with a bar, and a last line with the sums."""
+    counts = [change.counts for change in changes]
+    most = max((a + r for a, r in counts), default=0)
+    columns = min(NAME_COLUMNS, max((width(one_line(c.path)) for c in changes), default=0))
+    for change, (added, removed) in zip(changes, counts, strict=True):
+        name = pad(cut_front(change.path, columns), columns)
+        kind = "" if change.kind is Kind.MODIFIED else f" ({change.kind.value})"
+        if change.note or change.binary:
+            yield f" {name} | {'not known' if change.note else 'binary'}{kind}"
+            continue
+        scale = min(1.0, BAR_CHARS / most) if most else 0.0
+        bar = "+" * round(added * scale) + "-" * round(removed * scale)
+        yield f" {name} | {added + removed:>5} {bar}{kind}"
+    files = f"{len(changes)} file{'' if len(changes) == 1 else 's'} changed"
+    yield f" {files}, {sum(a for a, _ in counts)} lines added, {sum(r for _, r in counts)} removed"
+
+
+def _coloured(line: str) -> str:
+    match line[:1]:
+        case "+" if not line.startswith("+++ "):
+            return f"{_GREEN}{line}{_OFF}"
+        case "-" if not line.startswith("--- "):
+            return f"{_RED}{line}{_OFF}"
+        case "@":
+            return f"{_CYAN}{line}{_OFF}"
+        case " ":
+            return line
+        case _:
+            return f"{_BOLD}{line}{_OFF}"
+
+
+def _mode(mode: int) -> str:
+    return f"{mode:06o}" if mode else ""
+
+
+def _bytes(data: bytes | None) -> str:
+    return "nothing" if data is None else f"{len(data):,} bytes"
+
+
+def _complain(text: str, code: int) -> int:
+    from pool.headless.sessions import complain
+
+    return complain(text, code, "diff")

@@ -1,0 +1,39 @@
+"""Forks: a new session that begins with another's messages, byte for byte, so that the server's cache still serves."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from pool.events import Body, Envelope, Event, HeadSet, MessageAdded, SessionNamed
+from pool.sessions.log import Header, SessionLog, read_rows
+from pool.sessions.replay import resumed
+from pool.sessions.rewinds import prompt_named
+from pool.sessions.store import Listed
+
+TITLE_CHARS = 60
+
+
+def fork(
+    source: Listed, new_id: str, pool: str, say: Callable[[str], object], *, at: str = "", workspace: str = ""
+) -> Path:
+    """Make a session new_id from another, which may be open meanwhile; returns the path of its log.
+
+    at is a prompt, by number or the beginning of its run's id: the fork goes on from right before it. "" is the end.
+    workspace "" means that of the source. pool is the version that makes it. Raises `NoSuchPrompt` and `OSError`.
+    """
+    rows, _ = read_rows(source.path.read_bytes())
+    title = source.prompt[:TITLE_CHARS]
+    if at:
+        prompt = prompt_named(rows, at)
+        rows = [row for row in rows if not isinstance(row.get("seq"), int) or row["seq"] < prompt.seq]
+    earlier = resumed(rows)
+    header = Header(new_id, workspace or source.workspace, time.time(), pool, forked_from=source.id)
+    bodies: list[Body] = [HeadSet(earlier.head)] if earlier.head else []
+    bodies += [MessageAdded(one.message.role.value, one.data.decode()) for one in earlier.messages]
+    bodies += [SessionNamed(f"fork: {title}")] if title else []
+    with SessionLog.create(source.path.parent, header, say) as log:
+        for seq, body in enumerate(bodies):
+            log.append(Event(Envelope(new_id, "", 0, seq, time.time(), time.monotonic()), body))
+        return log.path

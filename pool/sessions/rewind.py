@@ -1,0 +1,105 @@
+"""Undo of a whole session on disk: files, conversation or both, to before one of its prompts, and back again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from pool.events import Envelope, Event, Rewound
+from pool.sessions.checkpoints.checkpoints import Checkpoints, checkpoints_folder
+from pool.sessions.checkpoints.undo import Plan, Undone, carry_out, plan_redo, plan_undo
+from pool.sessions.log import SessionLog
+from pool.sessions.replay import resumed
+from pool.sessions.rewinds import Prompt, Row, last_rewind, prompt_named, prompts, runs_from
+from pool.sessions.store import Listed
+
+
+@dataclass(frozen=True, slots=True)
+class Rewind:
+    """What an undo or redo would do. files is None if files stay. to_seq is -1 if the conversation stays.
+
+    taken are the prompts that are taken back, of a redo those that come again.
+    """
+
+    redo: bool
+    files: Plan | None
+    to_seq: int
+    prompt: int
+    taken: tuple[Prompt, ...]
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to do."""
+        return self.to_seq < 0 and not (self.files and self.files.todo)
+
+
+class ClosedSession:
+    """A session that no other process has open, with its checkpoints. Use it in a `with` block.
+
+    Raises `SessionBusy` and `JournalBusy` if it is open elsewhere, and `OSError`.
+    """
+
+    def __init__(self, found: Listed, say: Callable[[str], object]) -> None:
+        self.found = found
+        self._stack = ExitStack()
+        with ExitStack() as stack:
+            self._log, self.rows, _ = SessionLog.reopen(found.path, say)
+            stack.enter_context(self._log)
+            folder = checkpoints_folder(found.path.parent, found.id)
+            self.checkpoints: Checkpoints | None = None
+            if folder.exists():
+                self.checkpoints = Checkpoints(folder, Path(found.workspace))
+                stack.callback(self.checkpoints.close)
+                self.checkpoints.begin()
+                for note in self.checkpoints.notes:
+                    say(note)
+            self._stack = stack.pop_all()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def undo(self, to: str = "", *, files: bool, conversation: bool, over_mine: bool = False) -> Rewind:
+        """To before a prompt, by number or the beginning of its run's id, "" for the last. Raises `NoSuchPrompt`."""
+        prompt = prompt_named(self.rows, to)
+        plan = None
+        if files and self.checkpoints is not None:
+            plan = plan_undo(self.checkpoints, runs_from(self.rows, prompt.seq), over_mine=over_mine)
+        taken = tuple(p for p in prompts(self.rows) if p.seq >= prompt.seq) if conversation else ()
+        return Rewind(False, plan, prompt.seq if conversation else -1, prompt.number, taken)
+
+    def redo(self, *, files: bool, conversation: bool, over_mine: bool = False) -> Rewind:
+        """Take the last undo back, as far as it has not been; nothing if a prompt was worked since."""
+        plan = plan_redo(self.checkpoints, over_mine=over_mine) if files and self.checkpoints is not None else None
+        row = last_rewind(self.rows) if conversation else None
+        if row is None:
+            return Rewind(True, plan, -1, 0, ())
+        before = prompts(r for r in self.rows if _seq(r) < _seq(row))
+        now = {p.seq for p in prompts(self.rows)}
+        return Rewind(True, plan, _seq(row), 0, tuple(p for p in before if p.seq not in now))
+
+    def carry_out(self, rewind: Rewind) -> Undone:
+        """Do it: the files first, then the conversation. Raises `OSError`."""
+        done = Undone((), ())
+        if rewind.files is not None and rewind.files.todo and self.checkpoints is not None:
+            done = carry_out(self.checkpoints, rewind.files)
+        if rewind.to_seq >= 0:
+            body = Rewound(rewind.to_seq, rewind.prompt, "redo" if rewind.redo else "undo")
+            seq = resumed(self.rows).next_seq
+            event = Event(Envelope(self.found.id, "", 0, seq, time.time(), time.monotonic()), body)
+            self._log.append(event)
+        return done
+
+
+def _seq(row: Row) -> int:
+    value = row.get("seq")
+    return value if isinstance(value, int) else -1

@@ -18,6 +18,8 @@ usage: pool COMMAND ...
   pool approvals        what you approved for good in this checkout: list, forget RULE, forget all
   pool config           the configuration: show, set, check, trust, import
   pool sessions         the sessions on disk: list, show, search, rename, delete, prune, path
+  pool diff             what a session, a run or the working tree changed
+  pool undo             files and conversation back to before a prompt; --redo takes it back
   pool stats            what sessions cost and how they went: tokens, speeds, tools, guards, times
   pool export [ID]      a session as a file: atif, html, md, jsonl; secrets taken out
   pool import FILE      a trajectory (ATIF) or chat messages (JSONL) as a session
@@ -43,6 +45,8 @@ COMMANDS = {
     "approvals": ("pool.headless.approvals", "main"),
     "config": ("pool.cli.config.command", "main"),
     "sessions": ("pool.headless.sessions", "main"),
+    "diff": ("pool.headless.diff", "main"),
+    "undo": ("pool.headless.undo", "main"),
     "stats": ("pool.headless.stats", "main"),
     "export": ("pool.headless.export", "main"),
     "import": ("pool.headless.importing", "main"),

@@ -22,6 +22,10 @@ UNTIL_SECONDS = 10.0
 pytestmark = pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="no ssh-keygen here")
 
 
+one_tier = pytest.mark.parametrize("repo", ["none"], indirect=True)
+"""For what is the same in each."""
+
+
 class Signer:
     """A git tool whose steps are answered: reason "" approves."""
 
@@ -112,6 +116,7 @@ async def test_a_commit_is_signed_after_an_answer_and_verifies(repo: Desk, signe
     assert not any(signer.left)
 
 
+@one_tier
 async def test_only_some_files_and_a_merge(repo: Desk, signer: Signer) -> None:
     repo.file("b.txt", "b\n")
     run_git(repo.folder, "add", "b.txt")
@@ -128,6 +133,7 @@ async def test_only_some_files_and_a_merge(repo: Desk, signer: Signer) -> None:
     verified(repo.folder)
 
 
+@one_tier
 async def test_the_first_commit_of_a_repository(folder: Path, repo: Desk, signer: Signer) -> None:
     shutil.rmtree(folder / ".git")
     run_git(folder, "init", "-q", "--object-format=sha256")
@@ -179,6 +185,7 @@ async def test_programs_on_a_path_into_the_checkout_never_sign(
     assert not (tmp_path / "ran").exists()
 
 
+@one_tier
 async def test_settings_that_commands_can_write_are_not_trusted(repo: Desk, signer: Signer, own_home: Path) -> None:
     (own_home / ".gitconfig").rename(repo.folder / "gitconfig")
     (own_home / ".gitconfig").symlink_to(repo.folder / "gitconfig")
@@ -208,6 +215,7 @@ async def test_a_hook_that_refuses_and_nothing_to_commit_ask_nobody(repo: Desk, 
     assert not signer.steps
 
 
+@one_tier
 async def test_a_signing_program_that_fails_is_told(repo: Desk, signer: Signer, key: Path) -> None:
     key.unlink()
     said = await signer.refused()
@@ -215,6 +223,7 @@ async def test_a_signing_program_that_fails_is_told(repo: Desk, signer: Signer, 
     assert "signing was not switched off" in said
 
 
+@one_tier
 async def test_SHELL_13_a_program_that_wants_a_terminal_fails_at_once(
     repo: Desk, signer: Signer, own_home: Path
 ) -> None:
@@ -247,6 +256,7 @@ async def test_interrupted_while_it_waits_git_leaves_no_lock(repo: Desk, signer:
     assert not any(signer.left)
 
 
+@one_tier
 async def test_openpgp(repo: Desk, own_home: Path) -> None:
     if shutil.which("gpg") is None:
         pytest.skip("no gpg here")

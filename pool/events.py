@@ -363,7 +363,7 @@ class CallStarted(Body):
 
 @dataclass(frozen=True, slots=True)
 class CallOutput(Body):
-    """Live output of a running call; data, never markup."""
+    """Live output of a running call; data, never markup. Of terminal escapes only colours are in it (SGR)."""
 
     type: ClassVar[str] = "call.output"
     transient: ClassVar[bool] = True

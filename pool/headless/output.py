@@ -29,6 +29,7 @@ from pool.events import (
     to_dict,
 )
 from pool.headless.plain import one_line, safe
+from pool_tools.colours import plain_text
 
 OUTPUT_LINES = 12
 """How many lines of a call's result the progress shows."""
@@ -126,7 +127,7 @@ class Progress:
             case CallProposed() as body:
                 self._proposed(body, event.envelope.call)
             case CallOutput(text=text):
-                self._output(text, event.envelope.call)
+                self._output(plain_text(text), event.envelope.call)
             case CallFinished() as body:
                 self._finished(body, event.envelope.call)
             case GuardFired(guard=guard, action=action, detail=detail):

@@ -69,7 +69,8 @@ class ToolError(Exception):
 OutputSink = Callable[[str], None]
 """Takes live output of a running call, called on the event loop.
 
-It is free of terminal escapes; line feeds and tabs are in it, and a carriage return means that its line begins anew.
+Colours (SGR sequences) may be in it, as `colours.people_text` leaves them, and no other terminal escape; line feeds and
+tabs are in it, and a carriage return means that its line begins anew.
 """
 
 

@@ -13,6 +13,7 @@ from pool_tools.api import Effect, OutputSink, Preview, ToolError, ToolResult, T
 from pool_tools.arguments import number_argument, text_argument
 from pool_tools.blocking import run_blocking
 from pool_tools.capture import OutputCapture
+from pool_tools.colours import PeopleText, last_frames
 from pool_tools.commands import Commands
 from pool_tools.denials import explain, explain_landlock, missed_hosts
 from pool_tools.foreign import Foreign, tell_changes
@@ -26,6 +27,11 @@ from pool_tools.text import printable, visible
 
 LIVE_SECONDS = 0.1
 """Live output is delivered at most this often."""
+
+LIVE_BYTES = 16 * 1024
+"""As much raw output is looked through for colours in one delivery, its last bytes."""
+
+_COLOUR = re.compile(rb"(?:\x1b\[|\xc2\x9b)[0-9;:]*m")
 
 REFUSALS_TOLD, FLOWS_TOLD = 3, 100
 """So many of a command's refused connections the model is told of, and so many of all its connections are kept."""
@@ -186,21 +192,26 @@ def signal_name(status: int) -> str:
 
 
 class _Live:
-    """Feeds the capture and delivers live output, at most every `LIVE_SECONDS`."""
+    """Feeds the capture and delivers live output, at most every `LIVE_SECONDS`: in colours where it has any."""
 
     def __init__(self, capture: OutputCapture, output: OutputSink) -> None:
         self._capture = capture
         self._output = output
         self._timer: asyncio.TimerHandle | None = None
+        self._people = PeopleText()
+        self._raw = b""
 
     def feed(self, data: bytes) -> None:
         self._capture.feed(data)
+        self._raw = (self._raw + data[-LIVE_BYTES:])[-LIVE_BYTES:]
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(LIVE_SECONDS, self._deliver)
 
     def _deliver(self) -> None:
         self._timer = None
-        if text := self._capture.live():
+        raw, self._raw = self._raw, b""
+        plain, coloured = self._capture.live(), last_frames(self._people.feed(raw))
+        if text := coloured if _COLOUR.search(raw) and not self._capture.binary else plain:
             self._output(text)
 
     def close(self) -> None:

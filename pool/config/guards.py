@@ -39,7 +39,7 @@ class SignalLimits:
     phrase_repeats: int = 10
     phrase_zlib_ratio: float = 0.15
     near_same: int = 10
-    answer_zlib_ratio: float = 0.03
+    answer_zlib_ratio: float = 0.02
 
 
 @dataclass(frozen=True, slots=True)

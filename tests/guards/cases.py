@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import chain
 
 from tests.guards.corpus import (
+    answers,
     bad_calls,
     bad_replies,
     bad_thoughts,
@@ -15,7 +16,7 @@ from tests.guards.corpus import (
 )
 from tests.guards.script import Case
 
-MODULES = (bad_thoughts, bad_calls, bad_replies, honest_thoughts, honest_work, honest_answers, later)
+MODULES = (bad_thoughts, bad_calls, bad_replies, honest_thoughts, honest_work, honest_answers, later, answers)
 CORPUS: tuple[Case, ...] = tuple(chain.from_iterable(module.CASES for module in MODULES))
 
 

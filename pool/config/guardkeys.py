@@ -6,10 +6,11 @@ from pool.config.keys import Key, Trust
 from pool.config.kinds import Count, Kind, Number, Texts
 
 _SHARE = Number(most=1.0)
+_SECONDS = Number()
 
 
 def _key(name: str, kind: Kind, doc: str, field: str, flag: str = "", variable: str = "") -> Key:
-    trust = Trust.LOWER if isinstance(kind, Count) or kind == Number() else Trust.TRUSTED
+    trust = Trust.LOWER if isinstance(kind, Count) or kind is _SECONDS else Trust.TRUSTED
     danger = "a guard that holds less" if trust is Trust.TRUSTED else "runs may go on for longer, and cost more"
     variables = (variable,) if variable else ()
     return Key(name, kind, doc, field, trust, variables, flag, danger)
@@ -32,7 +33,7 @@ BUDGET_KEYS: tuple[Key, ...] = (
     _budget(
         "seconds",
         "Wall time in seconds, without waiting for approvals.",
-        kind=Number(),
+        kind=_SECONDS,
         flag="--max-seconds",
         variable="POOL_MAX_SECONDS",
     ),
@@ -45,9 +46,9 @@ BUDGET_KEYS: tuple[Key, ...] = (
     _budget("denials_in_row", "Calls denied in a row that end the run."),
     _budget("idle_turns_note", "Turns without progress until the model is told."),
     _budget("idle_turns_stop", "Turns without progress that end the run."),
-    _budget("idle_stop_seconds", "Seconds without progress that end the run.", kind=Number()),
+    _budget("idle_stop_seconds", "Seconds without progress that end the run.", kind=_SECONDS),
     _session("turns", "Model replies."),
-    _session("seconds", "Wall time of its runs in seconds.", kind=Number()),
+    _session("seconds", "Wall time of its runs in seconds.", kind=_SECONDS),
     _session("tokens", "Tokens read and written."),
     _session("reasoning", "Tokens of thought."),
 )

@@ -48,8 +48,8 @@ class Key:
 
     doc is plain text, one or two sentences. make turns the value into what the field holds. variables stand in for the
     one that the name gives (`budgets.answer_tokens`: POOL_BUDGETS_ANSWER_TOKENS). flag is the option of `pool run`.
-    danger says what an unwanted value could do; it is shown before a checkout is trusted. secret values are never shown. A list with adds
-    grows from layer to layer. path: a file, relative to the folder of the file that names it.
+    danger says what an unwanted value could do; it is shown before a checkout is trusted. secret values are never
+    shown. A list with adds grows from layer to layer. path: a file, relative to the folder of the file that names it.
     """
 
     name: str

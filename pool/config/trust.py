@@ -10,7 +10,6 @@ import contextlib
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -128,6 +127,9 @@ class TrustStore:
 
 def write_private(path: Path, text: str) -> None:
     """Write a file that is only its owner's, replaced as a whole. Raises OSError."""
+    # Not at the top: it costs each start 4 ms, and only an answer of the user is written.
+    import tempfile
+
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     # mkstemp gives the file mode 0600.
     handle, name = tempfile.mkstemp(prefix=".new-", dir=path.parent)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -186,3 +189,27 @@ def test_a_system_prompt_from_a_file(tmp_path: Path) -> None:
         home.load()
     (home.places.user / "mine.md").write_text("You are terse.")
     assert home.load().settings.system == "You are terse."
+
+
+def test_loading_imports_nothing_heavy(tmp_path: Path) -> None:
+    """A run starts with it: with files, and without mistakes in them, it takes `tomllib` and no more."""
+    home = Home(tmp_path, user="budgets.turns = 3", project="approvals.mode = 'plan'")
+    env = {"XDG_CONFIG_HOME": str(tmp_path / "config"), "XDG_STATE_HOME": str(tmp_path / "state")}
+    (tmp_path / "config" / "pool").mkdir(parents=True)
+    (tmp_path / "config" / "pool" / "config.toml").write_text("budgets.turns = 3")
+    script = f"""
+import sys
+from pathlib import Path
+from pool.config.load import load_settings
+loaded = load_settings(Path({str(home.workspace)!r}), {env!r})
+assert loaded.settings.budgets.turns == 3
+print(*sorted(sys.modules))
+"""
+    path = os.pathsep.join(os.path.abspath(p) for p in sys.path if p)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path}
+    )
+    loaded = set(done.stdout.split())
+    assert "tomllib" in loaded, done.stderr
+    heavy = {"pydantic", "tomlkit", "yaml", "platformdirs", "difflib", "tempfile", "pool.config.lines"}
+    assert loaded & heavy == set()

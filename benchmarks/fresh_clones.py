@@ -88,7 +88,7 @@ PROJECTS = (
         "go",
         "go",
         {
-            "go.mod": "module it\n\ngo 1.20\n\nrequire rsc.io/quote v1.5.2\n",
+            "go.mod": "module it\n\ngo 1.16\n\nrequire rsc.io/quote v1.5.2\n",
             "it_test.go": 'package it\n\nimport ("testing"; "rsc.io/quote")\n\n'
             'func TestIt(t *testing.T) { if quote.Glass() == "" { t.Fail() } }\n',
         },

@@ -1,0 +1,46 @@
+"""In a real terminal: what reaches it, and what is drawn while a reply streams."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+
+from tests.tui.terminal import Terminal
+
+ROOT = Path(__file__).parents[3]
+PROGRAM = [sys.executable, "-m", "tests.tui.transcript.hostile"]
+
+
+def environment() -> dict[str, str]:
+    paths = [str(ROOT), str(ROOT / "tools"), str(ROOT / "themes")]
+    return {"PYTHONPATH": os.pathsep.join(paths), "NO_COLOR": ""}
+
+
+def test_no_escape_of_a_text_reaches_the_terminal() -> None:
+    """Case TUI-03."""
+    with Terminal(PROGRAM, cwd=ROOT, env=environment(), columns=100, rows=60) as terminal:
+        text = terminal.wait_for("everything shown")
+        raw = bytes(terminal.raw)
+        terminal.send("q")
+        assert terminal.wait_end() == 0
+    assert b"\x1b]52" not in raw
+    assert b"\x1b]8;" not in raw
+    assert b"owned\x07" not in raw
+    assert b"\x1b[6n" not in raw
+    assert b"\x1b]unended" not in raw
+    assert "\u202e".encode() not in raw
+    assert b"\x9b31m" not in raw
+    assert not re.search(rb"\x1b\[2J.*everything shown", raw, re.DOTALL)
+    assert text.count("[red]H[/red]") >= 9
+    assert "A\\x1b]52;c;aGFja2Vk\\x07B" in text
+
+
+def test_a_terminal_without_colours_shows_the_same_text() -> None:
+    shown: list[str] = []
+    for no_color in ("", "1"):
+        env = environment() | {"NO_COLOR": no_color}
+        with Terminal(PROGRAM, cwd=ROOT, env=env, columns=100, rows=60) as terminal:
+            shown.append(terminal.wait_for("everything shown"))
+    assert shown[0] == shown[1]

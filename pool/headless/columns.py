@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import time
 import unicodedata
 
 from pool.headless.plain import one_line
@@ -61,14 +60,6 @@ def home_short(path: str) -> str:
     """A path with the home folder as ~."""
     home = os.path.expanduser("~")
     return f"~{path[len(home) :]}" if path == home or path.startswith(f"{home}/") else path
-
-
-def clock(seconds: float, *, year: bool = True) -> str:
-    """A Unix time as local date and time."""
-    try:
-        return time.strftime("%Y-%m-%d %H:%M" if year else "%m-%d %H:%M", time.localtime(seconds))
-    except (OverflowError, ValueError, OSError):
-        return "?"
 
 
 def size(count: float) -> str:

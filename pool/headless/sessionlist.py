@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from pool.headless.columns import NARROW_COLUMNS, clock, cut, cut_front, home_short, pad, terminal_columns, width
+from pool.headless.columns import NARROW_COLUMNS, cut, cut_front, home_short, pad, terminal_columns, width
 from pool.headless.plain import one_line
 from pool.sessions.index import Hit, SessionEntry
 from pool.sessions.log import in_use
-from pool.sessions.store import SHORT_ID_CHARS, short_id
+from pool.sessions.store import SHORT_ID_CHARS, clock, short_id
 
 WORKSPACE_SHARE = 3
 """Of a wide line a third, at most, says the workspace."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from pool.headless.columns import clock
+from pool.sessions.store import clock
 from pool.sessions.summary import seconds_of, summarized
 
 RESULT_LINES = 6

@@ -52,6 +52,14 @@ def short_id(session: str) -> str:
     return session[-SHORT_ID_CHARS:]
 
 
+def clock(seconds: float, *, year: bool = True) -> str:
+    """A Unix time as local date and time, to the minute."""
+    try:
+        return time.strftime("%Y-%m-%d %H:%M" if year else "%m-%d %H:%M", time.localtime(seconds))
+    except (OverflowError, ValueError, OSError):
+        return "?"
+
+
 def listed(folder: Path) -> list[Listed]:
     """All sessions that can be read, newest first. Files that hold no session (empty, foreign) are left out."""
     return list(_listed(folder, ""))
@@ -77,7 +85,7 @@ def by_id(folder: Path, part: str) -> Listed:
         return (whole or found)[0]
     if not found:
         raise NoSuchSession(f"no session has an id that begins or ends with {part!r} (looked in {folder})")
-    shown = [f"  {one.id}  {_time(one.changed)}  {one.prompt[:60]}" for one in found[:MOST_SHOWN]]
+    shown = [f"  {one.id}  {clock(one.changed)}  {one.prompt[:60]}" for one in found[:MOST_SHOWN]]
     more = [f"  and {len(found) - MOST_SHOWN} more"] if len(found) > MOST_SHOWN else []
     raise NoSuchSession("\n".join([f"{len(found)} sessions fit {part!r}; give more of the id:", *shown, *more]))
 
@@ -135,7 +143,3 @@ def _row(line: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return cast(dict[str, Any], value) if isinstance(value, dict) else {}
-
-
-def _time(seconds: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))

@@ -37,6 +37,7 @@ from pool.agent.rules.kept import KeptApprovals
 from pool.agent.server import ServerLink, find_server
 from pool.agent.steering import Steering
 from pool.agent.streaming import ReplyStream
+from pool.agent.undoing import SessionUndo
 from pool.config.settings import Mode, Settings
 from pool.events import Notice
 from pool.ports import Approver
@@ -69,6 +70,8 @@ class Session:
     network: SessionNetwork
     queued: tuple[str, ...] = ()
     """Prompts that waited when the session was left."""
+    undo: SessionUndo | None = None
+    """None where the session is not saved."""
 
 
 @asynccontextmanager
@@ -142,6 +145,7 @@ async def open_session(settings: Settings, approver: Approver) -> AsyncGenerator
             replies,
             confinement.network,
             opened.earlier.queued,
+            _undo(opened, settings, agent, kept),
         )
 
 
@@ -156,6 +160,12 @@ def _checkpointer(
         jobs_running=toolbox.jobs_running,
         only_reading=toolbox.only_reading,
     )
+
+
+def _undo(opened: Opened, settings: Settings, agent: Agent, kept: Checkpointer | None) -> SessionUndo | None:
+    if opened.log is None or kept is None:
+        return None
+    return SessionUndo(opened.log.path, settings.workspace, kept, agent.history, agent.hub)
 
 
 def _begin(instructions: SessionInstructions, agent: Agent, kept: Checkpointer | None) -> None:

@@ -15,6 +15,7 @@ from pool.headless.plain import one_line, safe
 from pool.headless.undo import session_named
 from pool.sessions.checkpoints.changes import ChangesView, FileChange
 from pool.sessions.checkpoints.checkpoints import checkpoints_folder
+from pool.sessions.checkpoints.difftext import diff_lines, mode_text
 from pool.sessions.checkpoints.gitobjects import NoObject
 from pool.sessions.checkpoints.states import Kind
 from pool.sessions.log import read_rows
@@ -128,44 +129,14 @@ def row_of(change: FileChange) -> dict[str, Any]:
     """A change as one JSON object."""
     added, removed = change.counts
     row: dict[str, Any] = {"path": change.path, "kind": change.kind.value, "added": added, "removed": removed}
-    row |= {"binary": change.binary, "old_mode": _mode(change.before_mode), "new_mode": _mode(change.after_mode)}
+    row |= {
+        "binary": change.binary,
+        "old_mode": mode_text(change.before_mode),
+        "new_mode": mode_text(change.after_mode),
+    }
     row["note"] = change.note
     row["diff"] = "\n".join(diff_lines(change))
     return row
-
-
-def diff_lines(change: FileChange) -> Iterator[str]:
-    """A change as the lines of a unified diff, with what a diff cannot say in lines of its own."""
-    name = one_line(change.path)
-    yield f"diff --pool a/{name} b/{name}"
-    match change.kind:
-        case Kind.CREATED:
-            yield f"new file mode {_mode(change.after_mode)}"
-        case Kind.DELETED:
-            yield f"deleted file mode {_mode(change.before_mode)}"
-        case _ if change.before_mode != change.after_mode:
-            yield f"old mode {_mode(change.before_mode)}"
-            yield f"new mode {_mode(change.after_mode)}"
-        case _:
-            pass
-    if change.note:
-        yield f"(contents not shown: {one_line(change.note)})"
-        return
-    if change.before == change.after:
-        return
-    if change.binary:
-        yield f"Binary files differ: {_bytes(change.before)} before, {_bytes(change.after)} after"
-        return
-    hunks = change.hunks()
-    if hunks:
-        yield "--- /dev/null" if change.kind is Kind.CREATED else f"--- a/{name}"
-        yield "+++ /dev/null" if change.kind is Kind.DELETED else f"+++ b/{name}"
-    for hunk in hunks:
-        yield hunk.header
-        for sign, line in hunk.lines:
-            yield sign + line.decode("utf-8", "replace").removesuffix("\n")
-            if not line.endswith(b"\n"):
-                yield "\\ No newline at end of file"
 
 
 def stat_lines(changes: Sequence[FileChange]) -> Iterator[str]:
@@ -198,14 +169,6 @@ def _coloured(line: str) -> str:
             return line
         case _:
             return f"{_BOLD}{line}{_OFF}"
-
-
-def _mode(mode: int) -> str:
-    return f"{mode:06o}" if mode else ""
-
-
-def _bytes(data: bytes | None) -> str:
-    return "nothing" if data is None else f"{len(data):,} bytes"
 
 
 def _complain(text: str, code: int) -> int:

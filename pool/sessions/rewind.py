@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,9 +33,43 @@ class Rewind:
     taken: tuple[Prompt, ...]
 
     @property
+    def event(self) -> Rewound:
+        """What the log says of it."""
+        return Rewound(self.to_seq, self.prompt, "redo" if self.redo else "undo")
+
+    @property
     def empty(self) -> bool:
         """Whether there is nothing to do."""
         return self.to_seq < 0 and not (self.files and self.files.todo)
+
+
+def plan_to(
+    rows: Sequence[Row], checkpoints: Checkpoints | None, to: str, *, conversation: bool, over_mine: bool = False
+) -> Rewind:
+    """To before a prompt, by number or the beginning of its run's id, "" for the last. Raises `NoSuchPrompt`.
+
+    rows are all of the session's log. checkpoints is None where files stay. Blocks.
+    """
+    prompt = prompt_named(rows, to)
+    plan = None
+    if checkpoints is not None:
+        plan = plan_undo(checkpoints, runs_from(rows, prompt.seq), over_mine=over_mine)
+    taken = tuple(p for p in prompts(rows) if p.seq >= prompt.seq) if conversation else ()
+    return Rewind(False, plan, prompt.seq if conversation else -1, prompt.number, taken)
+
+
+def plan_back(
+    rows: Sequence[Row], checkpoints: Checkpoints | None, *, conversation: bool, over_mine: bool = False
+) -> Rewind:
+    """Take the last undo back, as far as it has not been; of the conversation only if no prompt was worked since."""
+    plan = plan_redo(checkpoints, over_mine=over_mine) if checkpoints is not None else None
+    row = last_rewind(rows) if conversation else None
+    if row is None:
+        return Rewind(True, plan, -1, 0, ())
+    to = int(row["seq"])
+    now = {p.seq for p in prompts(rows)}
+    before = prompts(r for r in rows if isinstance(r.get("seq"), int) and r["seq"] < to)
+    return Rewind(True, plan, to, 0, tuple(p for p in before if p.seq not in now))
 
 
 class ClosedSession:
@@ -69,23 +103,14 @@ class ClosedSession:
         self._stack.close()
 
     def undo(self, to: str = "", *, files: bool, conversation: bool, over_mine: bool = False) -> Rewind:
-        """To before a prompt, by number or the beginning of its run's id, "" for the last. Raises `NoSuchPrompt`."""
-        prompt = prompt_named(self.rows, to)
-        plan = None
-        if files and self.checkpoints is not None:
-            plan = plan_undo(self.checkpoints, runs_from(self.rows, prompt.seq), over_mine=over_mine)
-        taken = tuple(p for p in prompts(self.rows) if p.seq >= prompt.seq) if conversation else ()
-        return Rewind(False, plan, prompt.seq if conversation else -1, prompt.number, taken)
+        """As `plan_to`."""
+        return plan_to(
+            self.rows, self.checkpoints if files else None, to, conversation=conversation, over_mine=over_mine
+        )
 
     def redo(self, *, files: bool, conversation: bool, over_mine: bool = False) -> Rewind:
-        """Take the last undo back, as far as it has not been; nothing if a prompt was worked since."""
-        plan = plan_redo(self.checkpoints, over_mine=over_mine) if files and self.checkpoints is not None else None
-        row = last_rewind(self.rows) if conversation else None
-        if row is None:
-            return Rewind(True, plan, -1, 0, ())
-        before = prompts(r for r in self.rows if _seq(r) < _seq(row))
-        now = {p.seq for p in prompts(self.rows)}
-        return Rewind(True, plan, _seq(row), 0, tuple(p for p in before if p.seq not in now))
+        """As `plan_back`."""
+        return plan_back(self.rows, self.checkpoints if files else None, conversation=conversation, over_mine=over_mine)
 
     def carry_out(self, rewind: Rewind) -> Undone:
         """Do it: the files first, then the conversation. Raises `OSError`."""
@@ -93,13 +118,8 @@ class ClosedSession:
         if rewind.files is not None and rewind.files.todo and self.checkpoints is not None:
             done = carry_out(self.checkpoints, rewind.files)
         if rewind.to_seq >= 0:
-            body = Rewound(rewind.to_seq, rewind.prompt, "redo" if rewind.redo else "undo")
+            body = rewind.event
             seq = resumed(self.rows).next_seq
             event = Event(Envelope(self.found.id, "", 0, seq, time.time(), time.monotonic()), body)
             self._log.append(event)
         return done
-
-
-def _seq(row: Row) -> int:
-    value = row.get("seq")
-    return value if isinstance(value, int) else -1

@@ -19,6 +19,9 @@ LOCAL_FILE = "config.local.toml"
 MOST_BYTES = 256 * 1024
 """Largest file that is read: nobody writes such a configuration by hand."""
 
+MOST_WARNINGS = 20
+"""So many unknown keys of a file are named."""
+
 PROFILES = "profiles"
 LOCKED = "locked"
 
@@ -194,6 +197,8 @@ def _values(source: Source, table: Mapping[str, Any], lead: str, prefix: str = "
                 yield from _values(source, cast(Mapping[str, Any], value), lead, f"{name}.")
             else:
                 source.errors.append(f"{source.at(lead + name)}: {lead}{name} must be a table, as [{lead}{name}]")
+        elif len(source.warnings) >= MOST_WARNINGS:
+            source.warnings[MOST_WARNINGS:] = [f"{source.path}: there are more keys that Pool does not know"]
         else:
             place = source.at(lead + name)
             source.warnings.append(f"{place}: there is no key {_quoted(lead + name)}, so it is ignored{nearest(name)}")
@@ -231,4 +236,12 @@ def _quoted(text: str, most: int = 60) -> str:
 
 
 def _shown(value: object) -> str:
-    return _quoted(value) if isinstance(value, str) else _quoted(str(value)).strip("'\"")
+    match value:
+        case str():
+            return _quoted(value)
+        case list():
+            return "a list"
+        case dict():
+            return "a table"
+        case _:
+            return str(value)

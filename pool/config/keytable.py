@@ -296,13 +296,22 @@ _REST = (
         path=True,
     ),
     Key(
+        "prompt.text",
+        Text(lines=True),
+        "The same as text. Of both, the one of the stronger layer counts.",
+        "system",
+        flag="--system",
+        danger="it takes the place of Pool's own rules for the model, its honesty rules too",
+    ),
+    Key(
         "prompt.append",
         Text(lines=True),
         "Text at the end of the system prompt.",
         "append_system",
+        flag="--append-system",
         danger="the model takes it as your instruction",
     ),
-    Key("agents_md.read", Switch(), "Read AGENTS.md files.", "agents_md.read", Trust.FREE),
+    Key("agents_md.read", Switch(), "Read AGENTS.md files.", "agents_md.read", Trust.FREE, flag="--no-agents-md"),
     Key(
         "agents_md.fallbacks",
         Texts(),

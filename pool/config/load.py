@@ -225,7 +225,9 @@ def _settings(
     workspace: Path, merge: Merge, env: Mapping[str, str], places: Places, warnings: list[str], *, with_key: bool
 ) -> Settings:
     changes: dict[str, object] = {}
-    for name, key in keys().items():
+    # Two keys may lead to one field; the later one counts.
+    for name in sorted(keys(), key=merge.order):
+        key = keys()[name]
         if key.field and merge.order(name):
             value = merge.values[name]
             if key.path:

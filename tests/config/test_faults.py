@@ -73,6 +73,18 @@ def test_CONF_01_a_wrong_value_or_syntax_is_an_error_with_its_place(tmp_path: Pa
     assert "secretvalue" not in str(caught.value)
 
 
+def test_CONF_01_a_flood_of_unknown_keys_is_cut_short(tmp_path: Path) -> None:
+    lines = "".join(f"key{i} = 1\n" for i in range(5_000))
+    loaded = Home(tmp_path, project=lines + "[budgets]\nturns = 3\n").load()
+    assert (len(loaded.warnings), loaded.settings.budgets.turns) == (21, 3)
+
+
+def test_CONF_01_a_value_nested_without_end(tmp_path: Path) -> None:
+    for depth in (300, 100_000):
+        with pytest.raises(SettingsError):
+            Home(tmp_path / str(depth), user=f"budgets.turns = {'[' * depth}{']' * depth}").load()
+
+
 def test_CONF_01_all_mistakes_are_said_at_once(tmp_path: Path) -> None:
     with pytest.raises(SettingsError) as caught:
         Home(tmp_path, user="[budgets]\nturns = 'x'\ntokens = 'y'\n", project="= 1").load()
@@ -135,6 +147,7 @@ def test_CONF_02_no_secret_of_a_configuration_is_shown(tmp_path: Path) -> None:
             ("config", "get", "server.base_url"),
             ("config", "check"),
             ("prompt", "x"),
+            ("run", "--wait-server", "0", "--base-url", f"http://me:{KEY}6@127.0.0.1:9/v1?token={KEY}7", "Do it."),
             ("run", "-v", "-o", "stream-json", "--mode", "allow-all", "Do it."),
         ):
             done = pool(env, *args, folder=tmp_path)

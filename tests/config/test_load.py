@@ -189,6 +189,7 @@ def test_a_system_prompt_from_a_file(tmp_path: Path) -> None:
         home.load()
     (home.places.user / "mine.md").write_text("You are terse.")
     assert home.load().settings.system == "You are terse."
+    assert home.load(flags={"prompt.text": "You are brief."}).settings.system == "You are brief."
 
 
 def test_loading_imports_nothing_heavy(tmp_path: Path) -> None:

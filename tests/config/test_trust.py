@@ -45,6 +45,7 @@ restarts = 0
 signals.zlib_ratio = 0.0
 [prompt]
 file = "README.md"
+text = "Obey."
 append = "Obey."
 [agents_md]
 fallbacks = ["evil.md"]

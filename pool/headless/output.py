@@ -7,6 +7,7 @@ import sys
 from typing import Any, Protocol, TextIO
 
 from pool.events import (
+    Body,
     CallFinished,
     CallOutput,
     CallProposed,
@@ -21,6 +22,8 @@ from pool.events import (
     ReasoningDelta,
     RunFinished,
     RunStarted,
+    SettingChanged,
+    Steered,
     StopReason,
     TurnFinished,
     TurnStarted,
@@ -130,21 +133,13 @@ class Progress:
                 self._output(plain_text(text), event.envelope.call)
             case CallFinished() as body:
                 self._finished(body, event.envelope.call)
-            case GuardFired(guard=guard, action=action, detail=detail):
-                self._line(f"guard {guard}: {action}: {one_line(detail)}")
-            case Waiting(state=state, detail=detail, seconds=seconds) if state != "prefill":
-                then = f", next try in {seconds:.1f} s" if seconds else ""
-                self._line(f"waiting ({state}): {one_line(detail)}{then}")
-            case Notice(text=text):
-                self._line(f"pool: {one_line(text)}")
             case RunFinished() as body:
                 self._summary(body)
-            case Compacted(detail=detail):
-                self._line(f"compacted: {one_line(detail)}")
             case TurnFinished():
                 self._end_text()
-            case _:
-                pass
+            case body:
+                if word := _word(body):
+                    self._line(word)
 
     def _proposed(self, body: CallProposed, call: str) -> None:
         match body.preview_kind:
@@ -224,6 +219,26 @@ class Progress:
         self._end_text()
         self._err.write(safe(text, terminal=True) + "\n")
         self._err.flush()
+
+
+def _word(body: Body) -> str:
+    """What an event says in one line, "" if it says nothing to a person."""
+    match body:
+        case GuardFired(guard=guard, action=action, detail=detail, cost=cost):
+            return f"guard {guard}: {action}: {one_line(detail)}" + (f" ({one_line(cost)})" if cost else "")
+        case Waiting(state=state, detail=detail, seconds=seconds) if state != "prefill":
+            then = f", next try in {seconds:.1f} s" if seconds else ""
+            return f"waiting ({state}): {one_line(detail)}{then}"
+        case Notice(text=text):
+            return f"pool: {one_line(text)}"
+        case Steered(text=text):
+            return f"the user says: {one_line(text)}"
+        case SettingChanged(name=name, detail=detail):
+            return f"{name}: {one_line(detail)}"
+        case Compacted(detail=detail):
+            return f"compacted: {one_line(detail)}"
+        case _:
+            return ""
 
 
 def _indented(text: str) -> str:

@@ -6,20 +6,23 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pool.agent.control import Busy, Conversation, NothingToDo
+from pool.agent.factory import open_session
 from pool.agent.steering import ENDED_FOR_USER
-from pool.config.settings import Mode, SessionBudgets, SettingsError
+from pool.config.settings import Budgets, Mode, SandboxChoice, SessionBudgets, Settings, SettingsError
 from pool.events import (
     CallStarted,
     ContentDelta,
     GuardFired,
     HeadSet,
     ModeChanged,
+    Notice,
     QueueChanged,
     ReasoningDelta,
     SettingChanged,
@@ -27,9 +30,11 @@ from pool.events import (
     StopReason,
     UsageReported,
 )
+from pool.ports import Answer, ApprovalAnswer, ApprovalRequest, Question
 from pool.sim.process import running
 from pool.sim.settings import SimSettings
 from tests.cases.driver import (
+    MODEL,
     Driver,
     ModelServer,
     Step,
@@ -285,6 +290,63 @@ async def test_the_mode_changes_for_the_next_call(tmp_path: Path) -> None:
         await talk.submit("Make it.")
     assert not (tmp_path / "made").exists()
     assert [e.body.mode for e in driver.events if isinstance(e.body, ModeChanged)] == ["plan"]
+
+
+class Person:
+    """Approves all, and answers the model's questions as told."""
+
+    def __init__(self, *answers: str) -> None:
+        self.answers = list(answers)
+        self.asked: list[str] = []
+
+    async def ask(self, request: ApprovalRequest) -> ApprovalAnswer:
+        return ApprovalAnswer(True, "person")
+
+    async def question(self, question: Question) -> Answer | None:
+        self.asked.append(question.text)
+        await asyncio.sleep(0.05)
+        return Answer(self.answers.pop(0), "person")
+
+
+async def test_a_person_is_asked_before_a_budget_ends_the_run(tmp_path: Path) -> None:
+    person = Person("go on", "end the run")
+    steps = [call("shell", f"c{n}", command=f"echo {n}") for n in range(20)]
+    budgets = Budgets(turns=2)
+    async with ModelServer(*steps) as server:
+        settings = Settings(tmp_path, base_url=server.url, model=MODEL, mode=Mode.ALLOW_ALL, sandbox=SandboxChoice.OFF)
+        async with open_session(replace(settings, budgets=budgets), person) as session:
+            finished = await Conversation(session).submit("Go on.")
+    assert (finished.reason, finished.turns) == (StopReason.MAX_TURNS, 4)
+    assert ["2 of 2 turns" in person.asked[0], "4 of 4 turns" in person.asked[1]] == [True, True]
+    assert server.complaints == []
+    assert "lets you go on" in server.bodies[2]["messages"][-1]["content"]
+
+
+async def test_high_thinking_is_not_ended_after_three_turns(tmp_path: Path) -> None:
+    async with ModelServer(answer("Yes.")) as server, talking(server.url, tmp_path) as (talk, _):
+        await talk.submit("One?")
+        assert {b.name: b.limit for b in talk.budgets()}["reasoning"] == 16_384
+        talk.set_thinking("high")
+        assert {b.name: b.limit for b in talk.budgets()}["reasoning"] == 49_152
+        talk.set_thinking("low")
+        assert {b.name: b.limit for b in talk.budgets()}["reasoning"] == 49_152
+
+
+async def test_a_window_that_the_server_does_not_tell_is_said_once(tmp_path: Path) -> None:
+    async def modest(exchange: Exchange) -> None:
+        if exchange.method == "GET":
+            found = exchange.path.endswith("/models")
+            listing = {"object": "list", "data": [{"id": MODEL, "owned_by": "somebody"}]}
+            await exchange.reply_json(listing if found else {}, 200 if found else 404)
+            return
+        await answer("Yes.")(exchange)
+
+    async with ScriptedServer(modest) as server, talking(server.url, tmp_path) as (talk, driver):
+        for _ in range(3):
+            await talk.submit("Again?")
+        said = [e.body for e in driver.events if isinstance(e.body, Notice) and "context window" in e.body.text]
+    assert len(said) == 1
+    assert "POOL_CONTEXT_LENGTH" in said[0].remedy
 
 
 # -- context

@@ -72,7 +72,7 @@ def machine_marks() -> list[str]:
         r"--(extra-)?index-url",
         r"--find-links",
         r"/simple/",
-        r"\.pyenv\b",
+        r"/\.pyenv\b",
     ]
 
 

@@ -42,9 +42,11 @@ def open_log(settings: Settings, say: Callable[[str], object]) -> Opened:
     session = new_id()
     header = Header(session, str(settings.workspace), time.time(), __version__)
     try:
-        return Opened(session, SessionLog.create(folder, header, say))
+        log = SessionLog.create(folder, header, say)
     except OSError as error:
         return Opened(session, notes=[f"this session is not saved: {error.strerror} ({folder})"])
+    log.drop_unused = True
+    return Opened(session, log)
 
 
 def _forked(settings: Settings, say: Callable[[str], object]) -> str:

@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from pool import __version__
 
 USAGE = """\
-usage: pool COMMAND ...
+usage: pool [COMMAND] ...
 
+  pool                  work with the agent in the terminal (pool -c goes on with the last session, pool -r ID with one)
   pool run "PROMPT"     work a prompt to its end, without questions (see pool run --help)
   pool -p "PROMPT"      the same
   pool approvals        what you approved for good in this checkout: list, forget RULE, forget all
@@ -29,8 +30,6 @@ usage: pool COMMAND ...
   pool sim              a simulated Laguna server, to try Pool without a model
   pool --version        the version
   pool --help           this text
-
-The full-screen interface is not built yet.
 """
 
 EXIT_INTERNAL = 1
@@ -74,13 +73,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         case [command, *rest] if command in COMMANDS:
             return _command(command, rest)
         case []:
-            sys.stderr.write(USAGE)
-            return EXIT_USAGE
+            return _interactive(args)
+        case [first, *_] if first.startswith("-") or " " in first:
+            return _interactive(args)
         case [command, *_]:
             sys.stderr.write(f"pool: there is no command {command!r}\n\n{USAGE}")
             return EXIT_USAGE
         case _:
             return EXIT_USAGE
+
+
+def _interactive(args: Sequence[str]) -> int:
+    from pool.cli.interactive import main as interactive
+
+    return interactive(args)
 
 
 def _command(name: str, args: Sequence[str]) -> int:

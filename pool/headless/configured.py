@@ -15,10 +15,12 @@ from pool.config.settings import Settings, SettingsError
 from pool.headless.plain import safe
 
 
-def settings_from(args: argparse.Namespace, *, program: str, with_key: bool = True) -> Settings:
+def settings_from(
+    args: argparse.Namespace, *, program: str, with_key: bool = True, interactive: bool = False
+) -> Settings:
     """Settings from flags, the environment and files; what people should know of them goes to stderr.
 
-    with_key: the API key is fetched too. Raises `SettingsError`.
+    with_key: the API key is fetched too. interactive: a person is there. Raises `SettingsError`.
     """
     given = {
         "server.base_url": args.base_url,
@@ -34,6 +36,7 @@ def settings_from(args: argparse.Namespace, *, program: str, with_key: bool = Tr
         "sandbox.network": args.net,
         "sandbox.gpu": args.gpu or None,
         "sandbox.readable": [_readable(path) for path in args.readable],
+        "prompt.text": _file_or_text(args.system, "--system"),
         "prompt.append": _file_or_text(args.append_system, "--append-system"),
         "agents_md.read": False if args.no_agents_md else None,
         "budgets.turns": args.max_turns,
@@ -42,14 +45,14 @@ def settings_from(args: argparse.Namespace, *, program: str, with_key: bool = Tr
         "budgets.reasoning_run": args.max_reasoning,
     }
     workspace = folder_of(args.dir)
-    loaded = settings_for(workspace, os.environ, flag_values(given), args.profile, with_key=with_key)
+    loaded = settings_for(workspace, os.environ, flag_values(given), args.profile, with_key=with_key, interactive=interactive)
     tell(loaded.warnings, program)
     return replace(
         loaded.settings,
-        system=_file_or_text(args.system, "--system") or loaded.settings.system,
         trace=Path(args.trace) if args.trace else None,
         continue_last=args.continue_last,
         resume=args.resume,
+        fork=args.fork,
         ephemeral=args.ephemeral,
     )
 

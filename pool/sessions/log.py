@@ -21,7 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, cast
 
-from pool.events import SCHEMA_VERSION, Event, to_dict
+from pool.events import SCHEMA_VERSION, Event, RunStarted, to_dict
 
 SYNCED = frozenset(
     {
@@ -70,7 +70,7 @@ class Header:
 class SessionLog:
     """Appends to one session's file and holds its lock. A lock ends with the process that held it.
 
-    say takes a line for people, once when records can no longer be saved and once when they can again: the run goes on
+    drop_unused: the file goes with `close` if no run was ever started. say takes a line for people, once when records can no longer be saved and once when they can again: the run goes on
     meanwhile, and what was not saved is kept in memory and tried again with each record.
     """
 
@@ -83,6 +83,7 @@ class SessionLog:
         self._unsynced: list[bytes] = []
         self._failed = False
         self._torn = False
+        self.drop_unused = False
         self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | (os.O_CREAT if new else 0), _MODE)
         try:
             self._lock()
@@ -127,6 +128,8 @@ class SessionLog:
 
     def append(self, event: Event) -> None:
         """Keep an event; on disk when this returns, if its kind is one of `SYNCED` and the disk takes it."""
+        if self.drop_unused and event.body.type == RunStarted.type:
+            self.drop_unused = False
         self.write(to_dict(event), sync=event.body.type in SYNCED)
 
     def write(self, row: dict[str, Any], *, sync: bool) -> None:
@@ -148,7 +151,11 @@ class SessionLog:
             self._say("the session is being saved again")
 
     def close(self) -> None:
-        """Release the lock."""
+        """Release the lock. With `drop_unused` a session in which nothing was ever asked leaves no file."""
+        if self.drop_unused:
+            with contextlib.suppress(OSError):
+                self.remove()
+            return
         with contextlib.suppress(OSError):
             os.fdatasync(self._file)
         os.close(self._file)

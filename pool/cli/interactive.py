@@ -1,0 +1,59 @@
+"""`pool`: the full-screen interface, from its flags to its last words."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from pool.config.settings import SettingsError
+from pool.headless.configured import as_text, settings_from
+from pool.headless.flags import add_session_flags
+from pool.headless.plain import safe
+
+EXIT_USAGE = 2
+
+
+def parser() -> argparse.ArgumentParser:
+    """The flags of `pool` without a command."""
+    p = argparse.ArgumentParser(
+        prog="pool",
+        description="Work with the agent in the terminal.",
+        epilog="Commands: see pool --help.",
+        add_help=False,
+    )
+    p.add_argument("-h", "--help", action="help", help="this text")
+    p.add_argument("prompt", nargs="*", help="a first prompt")
+    add_session_flags(p)
+    p.add_argument("--trace", metavar="FILE", help="keep the raw bytes of each reply (keys removed) in FILE")
+    p.add_argument("--theme", metavar="NAME", help="colours (pool themes lists them)")
+    return p
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the interface; returns the exit code."""
+    try:
+        args = parser().parse_args(list(argv))
+    except SystemExit as error:
+        return int(error.code or 0)
+    if why := _declined():
+        sys.stderr.write(f'pool: {why}; `pool run "PROMPT"` works without it\n')
+        return EXIT_USAGE
+    try:
+        settings = settings_from(args, program="pool", interactive=True)
+    except SettingsError as error:
+        sys.stderr.write(safe(f"pool: {error}", terminal=True) + "\n")
+        return EXIT_USAGE
+    from pool.tui.command import run_app
+
+    return run_app(settings, prompt=as_text(" ".join(args.prompt)), theme=args.theme or "")
+
+
+def _declined() -> str:
+    """Why the full-screen interface cannot be shown here, "" if it can."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()):
+        return "the interface needs a terminal"
+    if os.environ.get("TERM", "") in ("", "dumb"):
+        return f"a terminal of type {os.environ.get('TERM', '')!r} cannot show the interface"
+    return ""

@@ -1,0 +1,58 @@
+"""Flags that every command with a session takes."""
+
+from __future__ import annotations
+
+import argparse
+
+MOST_DIGITS = 12
+
+
+def add_session_flags(p: argparse.ArgumentParser) -> None:
+    """Add them. `settings_from` reads what they gave."""
+    p.add_argument("-C", "--dir", metavar="DIR", default=".", help="workspace folder (default: this one)")
+    p.add_argument("--profile", metavar="NAME", default="", help="night, spark, or one of yours (pool config)")
+    p.add_argument("--base-url", metavar="URL", help="server, such as http://127.0.0.1:8000 (POOL_BASE_URL)")
+    p.add_argument("--model", metavar="ID", help="model id; default: the server's only one (POOL_MODEL)")
+    p.add_argument("--mode", metavar="MODE", help="default, accept-edits, auto, allow-all or plan")
+    p.add_argument(
+        "--allow", metavar="RULE", action="append", default=[], help="run such calls unasked, as 'shell(git log *)'"
+    )
+    p.add_argument("--ask", metavar="RULE", action="append", default=[], help="ask before such calls, in mode auto too")
+    p.add_argument("--deny", metavar="RULE", action="append", default=[], help="never run such calls, in any mode")
+    p.add_argument("--sandbox", metavar="WHAT", help="auto (default), required, read-only, external or off")
+    p.add_argument("--net", metavar="WHAT", help="what commands reach: off, on, HOST[,HOST], python, node, rust, go")
+    p.add_argument("--gpu", action="store_true", help="let commands use GPUs (needs bubblewrap)")
+    p.add_argument(
+        "--readable", metavar="PATH", action="append", default=[], help="let commands read this file or folder at home"
+    )
+    p.add_argument("--system", metavar="WHAT", help="a file, or text, in place of the built-in system prompt")
+    p.add_argument("--append-system", metavar="WHAT", help="a file, or text, at the end of the system prompt")
+    p.add_argument("--no-agents-md", action="store_true", help="read no AGENTS.md files")
+    p.add_argument("--thinking", metavar="LEVEL", help="on, off, low, normal, high, or tokens a turn")
+    p.add_argument("--max-turns", type=_count, metavar="N", help="model replies (default 40, 0: no limit)")
+    p.add_argument("--max-seconds", type=_seconds, metavar="S", help="wall time (default 1800, 0: no limit)")
+    p.add_argument("--max-tokens", type=_count, metavar="N", help="tokens read and written in all (default: no limit)")
+    p.add_argument("--max-reasoning", type=_count, metavar="N", help="tokens of thought in all (default 16384)")
+    p.add_argument(
+        "--wait-server", type=_seconds, metavar="S", help="wait so long for a server that is away (default 60)"
+    )
+    p.add_argument("-c", "--continue", dest="continue_last", action="store_true", help="go on with this folder's last")
+    p.add_argument("-r", "--resume", metavar="ID", default="", help="go on with a session, by the beginning of its id")
+    p.add_argument("--fork", metavar="ID[@N]", default="", help="go on with a copy of a session, from before prompt N")
+    p.add_argument("--ephemeral", action="store_true", help="keep no session on disk")
+
+
+def _count(text: str) -> int:
+    if not (text.isdecimal() and text.isascii() and len(text) <= MOST_DIGITS):
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 0 on")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds")
+    return value

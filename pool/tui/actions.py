@@ -1,0 +1,425 @@
+"""What a person may ask of the interface: send, steer, queue, stop, commands, copying, panels."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Coroutine, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from pool.tui import clipboard
+from pool.tui.answers import answer_text
+from pool.tui.askline import AskLine
+from pool.tui.completion import Offer
+from pool.tui.editor import EditorError, edited
+from pool.tui.helptext import help_text, welcome_text
+from pool.tui.keys import APP_KEYS, shown
+from pool.tui.note import Note
+from pool.tui.panels import Item, Pager, Picker
+from pool.tui.queue import Waiting
+from pool.tui.shellline import ShellLine
+from pool.tui.theming import PREFIX
+from pool.tui.transcript.notice import ErrorCard, Quiet
+from pool_themes import load as load_theme
+from pool_themes import names as theme_names
+
+if TYPE_CHECKING:
+    from pool.agent.commands import Action, Ask
+    from pool.agent.control import Conversation
+    from pool.tui.app import PoolApp
+
+MODES_ROUND = ("default", "accept-edits", "auto", "plan")
+"""The modes that Shift+Tab goes through; allow-all is chosen by name."""
+
+LEAVING = ("/quit", "/exit", "/q")
+"""Commands that work before there is a session."""
+
+THEMES = "themes"
+
+PANELS = (
+    ("Context", "/context", "what fills the window, and what is cached"),
+    ("Usage", "/usage", "turns, time and tokens"),
+    ("Files changed", "/diff", "what this session changed"),
+    ("Status", "/status", "session, server, model, sandbox"),
+    ("Budgets", "/budget", "limits, and what is used of them"),
+    ("Jobs", "/jobs", "commands in the background"),
+    ("Tools", "/tools", "what the model can call"),
+    ("Approvals", "/approvals", "rules, and what you allowed"),
+    ("Sessions", "/resume", "go on with another session"),
+    ("Statistics", "/stats", "speeds, tools, guards"),
+    ("Themes", THEMES, "colours"),
+)
+"""Panels: title, the command whose answer they show, and what that is."""
+
+SHELL_MARK = "!"
+COMMAND_MARK = "/"
+
+
+class Actions:
+    """Deeds of the app, kept apart from its looks. Used on the app's loop."""
+
+    def __init__(self, app: PoolApp) -> None:
+        self._app = app
+        self._before_open: list[str] = []
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._mouse_free = False
+        self._shell: ShellLine | None = None
+        self._told: list[str] = []
+
+    @property
+    def _conversation(self) -> Conversation | None:
+        return self._app.driver.conversation
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something in the background; what goes wrong is shown, never lost."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._finished)
+
+    def _finished(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self.say_error(f"Pool failed inside: {error!r}", "please report this")
+
+    # -- saying -----------------------------------------------------------------------------------------------------
+
+    def welcome(self) -> None:
+        """The first lines of a conversation."""
+        self._app.transcript.add(Quiet(welcome_text(self._app.settings.workspace)))
+
+    def say(self, text: str) -> None:
+        """Show a few lines that are the interface's own."""
+        self._app.transcript.add(Note(text) if "\n" in text else Quiet(text))
+
+    def say_error(self, why: str, remedy: str = "") -> None:
+        """Show an error card."""
+        self._app.transcript.add(ErrorCard(why, remedy=remedy))
+
+    # -- prompts ----------------------------------------------------------------------------------------------------
+
+    def send(self, text: str, shown: str = "") -> None:
+        """Do with a prompt what it asks for: a command, a shell line, a steering word, a run."""
+        self._app.recall.add(shown or text)
+        self._app.recall.save_draft("")
+        if self._conversation is None and text.strip() in LEAVING:
+            self._app.leave()
+            return
+        if text.startswith(COMMAND_MARK) and "\n" not in text.strip():
+            self.command(text.strip())
+        elif text.startswith(SHELL_MARK) and text[1:].strip():
+            self.spawn(self._run_shell(text[1:].strip()))
+        elif self._conversation is None:
+            self._before_open.append(text)
+            self.show_queue()
+        elif self._conversation.steer(text):
+            self.show_queue()
+        elif self._conversation.busy:
+            self.queue(text)
+        else:
+            told, self._told = self._told, []
+            self.spawn(self._run(self._conversation, "\n\n".join([*told, text])))
+
+    async def _run(self, conversation: Conversation, text: str) -> None:
+        await conversation.submit(text)
+
+    def send_waiting(self) -> None:
+        """Send what was written before the session was open."""
+        waiting, self._before_open = self._before_open, []
+        for number, text in enumerate(waiting):
+            if number:
+                self.queue(text)
+            else:
+                self.send(text)
+        self.show_queue()
+
+    def queue(self, text: str) -> None:
+        """Keep a prompt for after the run."""
+        self._app.recall.add(text)
+        if self._conversation is not None:
+            self._conversation.queue(text)
+        else:
+            self._before_open.append(text)
+        self.show_queue()
+
+    def show_queue(self) -> None:
+        """Show what waits."""
+        rows = [Waiting(-1 - n, t, steering=False) for n, t in enumerate(self._before_open)]
+        if (conversation := self._conversation) is not None:
+            rows += [Waiting(n, t, steering=True) for n, t in enumerate(conversation.waiting_steering())]
+            rows += [Waiting(n, t, steering=False) for n, t in enumerate(conversation.queued())]
+        self._app.queue.show_rows(rows)
+
+    def take_back(self, waiting: Waiting) -> None:
+        """Put a waiting message back into the box, to be changed or left out."""
+        if waiting.steering:
+            self._app.hint("that one is on its way to the model")
+            return
+        if waiting.number < 0:
+            del self._before_open[-1 - waiting.number]
+        elif (conversation := self._conversation) is not None:
+            conversation.drop_queued(waiting.number)
+        box = self._app.box
+        box.set_text(f"{waiting.text}\n{box.text}" if box.text else waiting.text)
+        box.focus()
+        self.show_queue()
+
+    def take_back_last(self) -> None:
+        """The last waiting message, back into the box."""
+        if rows := self._app.queue.rows:
+            self.take_back(rows[-1])
+
+    def stop(self) -> None:
+        """Stop the run, and the user's own command."""
+        if self._shell is not None:
+            self._shell.stop()
+        if (conversation := self._conversation) is not None:
+            conversation.stop()
+            self._app.hint("stopping")
+
+    # -- commands ---------------------------------------------------------------------------------------------------
+
+    def command_offers(self, line: str) -> Sequence[Offer]:
+        """Commands and arguments that fit a line that begins with a slash."""
+        if (conversation := self._conversation) is None:
+            return ()
+        from pool.agent.commands import complete
+
+        found = complete(line, conversation)
+        return [Offer(c.text, " ".join(w for w in (c.hint, c.help) if w), line=True) for c in found]
+
+    def command(self, line: str) -> None:
+        """Do a slash command."""
+        self.spawn(self._command(line))
+
+    async def _command(self, line: str) -> None:
+        if (conversation := self._conversation) is None:
+            self._app.hint("there is no session yet")
+            return
+        from pool.agent.commands import execute
+
+        result = await execute(line, conversation)
+        if text := answer_text(result):
+            block = Note(text, title=line) if result.ok else ErrorCard(line, text)
+            self._app.transcript.add(block)
+        if result.ask is not None:
+            self._put_question(result.ask)
+        if result.action is not None:
+            await self._act(result.action)
+
+    def _put_question(self, ask: Ask) -> None:
+        """Let the person choose; the chosen command is done."""
+        items = [Item(str(n), choice.label) for n, choice in enumerate(ask.choices)]
+
+        def picked(number: str | None) -> None:
+            if number is not None and (line := ask.choices[int(number)].line):
+                self.command(line)
+
+        self._app.push_screen(Picker(ask.text, items), picked)
+
+    async def _act(self, action: Action) -> None:
+        """What a command leaves to the interface."""
+        match action.kind.value:
+            case "quit":
+                self._app.leave()
+            case "copy":
+                self.copy(action.value)
+            case "submit":
+                self.send(action.value)
+            case "open":
+                self.open_panel(action.value)
+            case "resume":
+                await self._reopen(resume=action.value)
+            case _:
+                await self._reopen(resume="")
+
+    async def _reopen(self, *, resume: str) -> None:
+        """Leave this session and begin a new one, or go on with another."""
+        app = self._app
+        await app.driver.close()
+        app.transcript.clear()
+        app.settings = app.driver.settings = replace(app.settings, resume=resume, continue_last=False, fork="")
+        self.welcome()
+        app.driver.start()
+
+    def cycle_mode(self) -> None:
+        """The next approval mode."""
+        if (conversation := self._conversation) is None:
+            return
+        mode = conversation.status().mode.value
+        at = MODES_ROUND.index(mode) if mode in MODES_ROUND else -1
+        self.command(f"/mode {MODES_ROUND[(at + 1) % len(MODES_ROUND)]}")
+
+    # -- the shell and the editor -----------------------------------------------------------------------------------
+
+    async def _run_shell(self, command: str) -> None:
+        """Run the user's command; its output is shown, and goes to the model with the next prompt."""
+        if self._shell is not None:
+            self._app.hint("a command of yours is still running; Esc ends it")
+            return
+        self._shell = line = ShellLine(command, self._app.settings.workspace)
+        transcript = self._app.transcript
+        entry = transcript.add(Note("", title=f"! {command} · running"))
+        try:
+            await line.run(lambda text: transcript.replace(entry, Note(line.output, title=f"! {command} · running")))
+        except OSError as error:
+            transcript.replace(entry, ErrorCard(f"! {command}", f"your shell cannot be started: {error.strerror}"))
+            return
+        finally:
+            self._shell = None
+        transcript.replace(entry, Note(line.output, title=f"! {command} · exit status {line.exit}"))
+        self._told.append(line.told())
+
+    def edit_prompt(self) -> None:
+        """Write the prompt in the user's editor; the terminal is its while it runs."""
+        box = self._app.box
+        try:
+            with self._app.suspend():
+                text = edited(box.full_text, dict(os.environ))
+        except EditorError as error:
+            self.say_error(str(error))
+            return
+        box.pastes.clear()
+        box.set_text(text)
+
+    # -- copying ----------------------------------------------------------------------------------------------------
+
+    def copy(self, text: str) -> None:
+        """Copy a text: OSC 52 for the terminal, and a clipboard program, else a file."""
+        self._app.copy_to_clipboard(text)
+        self.spawn(self._copy(text))
+
+    async def _copy(self, text: str) -> None:
+        program = await asyncio.to_thread(clipboard.by_program, text)
+        count = f"{len(text):,} characters copied"
+        if program:
+            self._app.hint(f"{count} ({program})", 3.0)
+            return
+        path = await asyncio.to_thread(clipboard.by_file, text)
+        where = f"; also in {path}" if path else ""
+        self._app.hint(f"{count} to the terminal{where}", 5.0)
+
+    def copy_answer(self) -> None:
+        """Copy the last answer as the model wrote it."""
+        text = self._app.last_answer
+        if text:
+            self.copy(text)
+        else:
+            self._app.hint("there is no answer to copy yet")
+
+    def free_mouse(self) -> None:
+        """Give the mouse to the terminal, so that its own selection works, or take it back."""
+        self._mouse_free = not self._mouse_free
+        on, off = "\x1b[?1000h\x1b[?1003h\x1b[?1015h\x1b[?1006h", "\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l"
+        self._app.write(off if self._mouse_free else on)
+        freed = "the mouse is the terminal's; F2 takes it back"
+        self._app.hint(freed if self._mouse_free else "the mouse works in Pool again", 4.0)
+
+    # -- panels -----------------------------------------------------------------------------------------------------
+
+    def show_help(self) -> None:
+        """Keys and commands."""
+        self._app.push_screen(Pager("Help", help_text()))
+
+    def show_panels(self) -> None:
+        """A choice of panels."""
+        items = [Item(line, title, about) for title, line, about in PANELS]
+        self._app.push_screen(Picker("Panels", items), self._panel_picked)
+
+    def _panel_picked(self, line: str | None) -> None:
+        if line == THEMES:
+            self.show_themes()
+        elif line is not None:
+            self.spawn(self._panel(line))
+
+    async def _panel(self, line: str) -> None:
+        """Show a command's answer over the conversation, not in it."""
+        if (conversation := self._conversation) is None:
+            self._app.hint("there is no session yet")
+            return
+        from pool.agent.commands import execute
+
+        result = await execute(line, conversation)
+        if result.ask is not None or result.action is not None:
+            self.command(line)
+        else:
+            self._app.push_screen(Pager(line, answer_text(result)))
+
+    def open_panel(self, name: str) -> None:
+        """Open a panel by its name."""
+        self._panel_picked(next((line for title, line, _ in PANELS if title.lower() == name.lower()), f"/{name}"))
+
+    def show_themes(self) -> None:
+        """Pick a theme; each is tried on while the choice stands on it."""
+        before = self._app.theme
+        items = [Item(name, load_theme(name).title, name) for name in theme_names()]
+
+        def picked(name: str | None) -> None:
+            if name is None:
+                self._app.theme = before
+            else:
+                self._app.use_theme(name)
+                self._app.hint(f"pool config set ui.theme {name} keeps it", 6.0)
+
+        self._app.push_screen(
+            Picker("Themes", items, chosen=before.removeprefix(PREFIX), preview=self._app.use_theme), picked
+        )
+
+    def show_palette(self) -> None:
+        """Everything that can be done, by name, with its key."""
+        from pool.agent.commands import COMMANDS
+
+        items = [Item(f"/{c.name}", f"/{c.name} {c.hint}".rstrip(), c.help) for c in COMMANDS]
+        items += [Item(k.action, k.help, ", ".join(shown(x) for x in k.keys)) for k in APP_KEYS if k.id != "palette"]
+        items += [Item(THEMES, "Themes", "colours, tried on as you look")]
+        hints = {f"/{c.name}" for c in COMMANDS if c.hint and not c.hint.startswith("[")}
+
+        def picked(name: str | None) -> None:
+            if name is None:
+                return
+            if name in hints:
+                self._app.box.set_text(f"{name} ")
+                self._app.box.focus()
+            elif name.startswith(COMMAND_MARK):
+                self.command(name)
+            elif name == THEMES:
+                self.show_themes()
+            else:
+                self.spawn(self._run_action(name))
+
+        self._app.push_screen(Picker("Everything", items), picked)
+
+    async def _run_action(self, name: str) -> None:
+        await self._app.run_action(name)
+
+    def search_history(self) -> None:
+        """Pick one of the prompts sent before."""
+        prompts = list(dict.fromkeys(reversed(self._app.recall.prompts)))
+        items = [Item(str(n), " ".join(p.split())) for n, p in enumerate(prompts)]
+
+        def picked(number: str | None) -> None:
+            if number is not None:
+                self._app.box.set_text(prompts[int(number)])
+
+        self._app.push_screen(Picker("Prompts sent before", items), picked)
+
+    def find(self) -> None:
+        """Search the conversation."""
+
+        def asked(text: str | None) -> None:
+            if not text:
+                return
+            if self._app.transcript.search(text):
+                self._app.transcript.focus()
+                self._app.hint("n: next, N: before, Esc: back to the box", 6.0)
+            else:
+                self._app.hint(f"{text!r} is not in the conversation")
+
+        self._app.push_screen(AskLine("Search the conversation"), asked)
+
+    def open_path(self, path: str, line: int) -> None:
+        """Name a file that was clicked in the prompt."""
+        box = self._app.box
+        place = f"@{path}" + (f":{line}" if line else "")
+        box.insert(f" {place} " if box.text and not box.text.endswith((" ", "\n")) else f"{place} ")
+        box.focus()

@@ -1,0 +1,226 @@
+"""What is going on right now, from the events: the words and figures of the line above the prompt box.
+
+Knows no widgets. Times are seconds on the monotonic clock.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from pool.events import (
+    ApprovalAsked,
+    ApprovalGiven,
+    CallFinished,
+    CallProgress,
+    CallStarted,
+    ContentDelta,
+    Event,
+    GuardFired,
+    ReasoningDelta,
+    RunFinished,
+    RunStarted,
+    TurnFinished,
+    TurnStarted,
+    UsageReported,
+    Waiting,
+)
+
+CHARS_PER_TOKEN = 3.6
+"""For figures while a reply streams, marked with ~: English and code, Laguna's tokenizer."""
+
+LEAST_RATE_TOKENS = 500
+"""A speed of reading is learnt only from so many tokens that were not cached."""
+
+SLOW_AFTER_SECONDS = 1.0
+"""How long a state lasts before its seconds are worth showing."""
+
+
+class Phase(StrEnum):
+    """What the server or a tool is doing."""
+
+    IDLE = "idle"
+    CONNECTING = "connecting"
+    QUEUED = "queued"
+    LOADING = "loading the model"
+    PREFILL = "reading the prompt"
+    THINKING = "thinking"
+    WRITING = "writing"
+    ARGUMENTS = "writing a call"
+    TOOL = "running"
+    APPROVAL = "waiting for your answer"
+    RETRY = "trying again"
+
+
+_WAITING = {
+    "connecting": Phase.CONNECTING,
+    "queued": Phase.QUEUED,
+    "loading": Phase.LOADING,
+    "prefill": Phase.PREFILL,
+    "retry": Phase.RETRY,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """Speeds of the last reply that told them, in tokens a second; 0 is unknown."""
+
+    reading: float = 0.0
+    writing: float = 0.0
+
+
+@dataclass(slots=True)
+class Activity:
+    """The state of the running run, for one line of text."""
+
+    phase: Phase = Phase.IDLE
+    detail: str = ""
+    since: float = 0.0
+    run_since: float = 0.0
+    speed: Speed = Speed()
+    context: int = 0
+    cached: float = -1.0
+    turn: int = 0
+    expected: float = 0.0
+    retry_at: float = 0.0
+    progress: float = -1.0
+    _chars: int = 0
+    _known: int = 0
+    _titles: dict[str, str] = field(default_factory=dict[str, str])
+    _running: list[str] = field(default_factory=list[str])
+
+    @property
+    def busy(self) -> bool:
+        return self.phase is not Phase.IDLE
+
+    def take(self, event: Event, now: float) -> None:
+        """Follow an event."""
+        body = event.body
+        match body:
+            case RunStarted():
+                self.run_since = now
+                self._running.clear()
+                self._enter(Phase.CONNECTING, now)
+            case TurnStarted():
+                self.turn = event.envelope.turn
+                self._begin_turn(body, now)
+            case Waiting():
+                self._wait(body, now)
+            case ReasoningDelta(text=text):
+                self._stream(Phase.THINKING, len(text), now)
+            case ContentDelta(text=text):
+                self._stream(Phase.WRITING, len(text), now)
+            case CallProgress():
+                self._enter(Phase.ARGUMENTS, now, body.path or body.name)
+                self._chars = body.chars
+            case UsageReported():
+                self._measure(body)
+            case ApprovalAsked():
+                self._enter(Phase.APPROVAL, now, body.name)
+            case ApprovalGiven():
+                self._enter(Phase.TOOL, now, self._shown_running())
+            case CallStarted(name=name):
+                self._running.append(event.envelope.call)
+                self._titles[event.envelope.call] = name
+                self._enter(Phase.TOOL, now, self._shown_running())
+            case CallFinished():
+                self._finish_call(event.envelope.call, now)
+            case TurnFinished():
+                self._enter(Phase.CONNECTING, now)
+            case GuardFired(guard="thinking", action="cut"):
+                self._chars = 0
+            case RunFinished():
+                self._enter(Phase.IDLE, now)
+            case _:
+                pass
+
+    def _enter(self, phase: Phase, now: float, detail: str = "") -> None:
+        if phase is not self.phase or (detail and detail != self.detail):
+            self.since = now
+            self.progress = -1.0
+            self._chars = 0
+        self.phase, self.detail = phase, detail
+
+    def _begin_turn(self, body: TurnStarted, now: float) -> None:
+        new = max(0, body.prompt_tokens - self._known)
+        self.context = body.prompt_tokens
+        self.expected = new / self.speed.reading if self.speed.reading else 0.0
+        self._enter(Phase.PREFILL, now, f"about {body.prompt_tokens:,} tokens")
+
+    def _wait(self, body: Waiting, now: float) -> None:
+        self._enter(_WAITING.get(body.state, Phase.CONNECTING), now, body.detail)
+        self.progress = body.progress
+        self.retry_at = now + body.seconds if body.seconds else 0.0
+
+    def _stream(self, phase: Phase, chars: int, now: float) -> None:
+        if self.phase is not phase:
+            self._enter(phase, now)
+        self._chars += chars
+
+    def _finish_call(self, call: str, now: float) -> None:
+        if call in self._running:
+            self._running.remove(call)
+        if self._running:
+            self._enter(Phase.TOOL, now, self._shown_running())
+        else:
+            self._enter(Phase.CONNECTING, now)
+
+    def _shown_running(self) -> str:
+        names = [self._titles.get(c, "") for c in self._running]
+        return ", ".join(n for n in names if n)
+
+    def _measure(self, body: UsageReported) -> None:
+        usage = body.usage
+        self.context = usage.prompt + usage.completion
+        self._known = self.context
+        self.cached = usage.cached / usage.prompt if usage.prompt and usage.cached else self.cached
+        if usage.estimated:
+            return
+        read = usage.prompt - usage.cached
+        reading = self.speed.reading
+        prefill = body.first_token_seconds - body.waited_seconds
+        if read >= LEAST_RATE_TOKENS and prefill > 0:
+            reading = read / prefill
+        seconds = body.reply_seconds - body.first_token_seconds
+        writing = (usage.completion - 1) / seconds if seconds > 0 and usage.completion > 1 else self.speed.writing
+        self.speed = Speed(reading, writing)
+
+    def words(self, now: float) -> list[str]:
+        """The parts of the line, the most important first: state, amount, time."""
+        seconds = now - self.since
+        match self.phase:
+            case Phase.IDLE:
+                return []
+            case Phase.PREFILL:
+                return [self.phase.value, self.detail, self._prefill_time(seconds)]
+            case Phase.THINKING | Phase.WRITING:
+                return [self.phase.value, self._amount(seconds), _time(seconds)]
+            case Phase.ARGUMENTS:
+                return [f"writing {self.detail}", f"{self._chars:,} characters", _time(seconds)]
+            case Phase.TOOL:
+                return [f"running {self.detail}".rstrip(), _time(seconds)]
+            case Phase.RETRY:
+                left = self.retry_at - now
+                again = f"again in {left:.0f} s" if left > 0 else "now"
+                return [self.phase.value, self.detail, again]
+            case _:
+                return [self.phase.value, self.detail, _time(seconds)]
+
+    def _amount(self, seconds: float) -> str:
+        tokens = self._chars / CHARS_PER_TOKEN
+        rate = f", ~{tokens / seconds:.0f} a second" if seconds > SLOW_AFTER_SECONDS else ""
+        return f"~{tokens:,.0f} tokens{rate}"
+
+    def _prefill_time(self, seconds: float) -> str:
+        if self.progress >= 0:
+            return f"{self.progress:.0%}, {seconds:.0f} s"
+        if self.expected > SLOW_AFTER_SECONDS:
+            return f"{seconds:.0f} s of about {self.expected:.0f} s"
+        return _time(seconds)
+
+
+def _time(seconds: float) -> str:
+    if seconds < SLOW_AFTER_SECONDS:
+        return ""
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"

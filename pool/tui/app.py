@@ -1,0 +1,472 @@
+"""The Textual app: the conversation, the line that says what goes on, the prompt box and the status bar.
+
+It starts with nothing but these; the agent is imported and the session opened after the first paint. What the app
+shows of a run comes from events, what it does to one goes through `Driver`, what a person asks for is in `Actions`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import ClassVar
+
+from textual import events, work
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+
+from pool.config.settings import Settings
+from pool.events import ApprovalAsked, Event, QuestionAsked, QueueChanged, RunFinished, RunStarted
+from pool.tui.actions import Actions
+from pool.tui.activity import Activity
+from pool.tui.approval import ApprovalPanel
+from pool.tui.attention import guess, notification, window_title
+from pool.tui.completion import Completion, Offer
+from pool.tui.driver import Driver
+from pool.tui.keys import APP_KEYS
+from pool.tui.lines import ActivityLine, StatusBar
+from pool.tui.offers import Offers
+from pool.tui.person import Person
+from pool.tui.prompt import PromptBox
+from pool.tui.question import QuestionPanel
+from pool.tui.queue import QueueList
+from pool.tui.recall import Recall
+from pool.tui.status import status_parts
+from pool.tui.theming import PREFIX, textual_theme
+from pool.tui.transcript.feed import Feed
+from pool.tui.transcript.messages import CopyRequested, PathClicked, TailChanged, UrlClicked
+from pool.tui.transcript.widget import Transcript
+from pool_themes import load as load_theme
+
+AGAIN_SECONDS = 2.0
+"""A second Ctrl-C within this time leaves; a second Esc within it rewinds."""
+
+AFTER_STOP_SECONDS = 1.0
+"""For so long after a stop no Esc counts as the first of two."""
+
+QUESTION_HINT_SECONDS = 10.0
+
+STATUS_SECONDS = 5.0
+"""How often the branch is looked at while nothing happens."""
+
+BEHIND_PANELS = frozenset({"escape", "interrupt", "suspend"})
+"""Actions of the app that work while a panel lies over it."""
+
+
+class PoolApp(App[int]):
+    """`pool`: a conversation in the terminal. Returns the exit code."""
+
+    ENABLE_COMMAND_PALETTE = False
+    AUTO_FOCUS = "PromptBox"
+    TITLE = "Pool"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(",".join(k.keys), k.action, k.help, show=False, priority=True, id=k.id) for k in APP_KEYS
+    ]
+    CSS = """
+    Screen { background: $background; color: $text; }
+    Transcript { height: 1fr; }
+    #below { height: auto; max-height: 80%; }
+    """
+
+    def __init__(self, settings: Settings, *, prompt: str = "", theme: str = "pool-dark") -> None:
+        """prompt is sent as soon as the session is open."""
+        super().__init__()
+        self.settings = settings
+        self.activity = Activity()
+        self.recall = Recall(settings.workspace)
+        self.transcript = Transcript(id="transcript")
+        self.feed = Feed(self.transcript)
+        self.approval = ApprovalPanel()
+        self.box = PromptBox(self.recall)
+        self.completion = Completion()
+        self.queue = QueueList()
+        self.line = ActivityLine(self._words, self._hint)
+        self.bar = StatusBar()
+        self.questions = QuestionPanel()
+        person = Person(self.approval, self.questions)
+        self.driver = Driver(
+            settings,
+            person,
+            on_event=self._take,
+            on_earlier=self.feed.replay,
+            on_open=self._opened,
+            on_failed=self._failed,
+        )
+        self.actions = Actions(self)
+        self.offers = Offers(settings.workspace, self.actions.command_offers)
+        self._first_prompt = prompt
+        self._theme_name = theme
+        self._escaped = self._interrupted = self._stopped = 0.0
+        self._focused = self._folded = True
+        self._notify_how = guess(dict(os.environ))
+        self._hint_text = ""
+        self.last_answer = ""
+        self.ran = False
+        self._early: list[events.Key | events.Paste] | None = []
+
+    def compose(self) -> ComposeResult:
+        yield self.transcript
+        with Vertical(id="below"):
+            yield self.queue
+            yield self.approval
+            yield self.questions
+            yield self.line
+            yield self.completion
+            yield self.box
+        yield self.bar
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Roles of the default theme, so that the style sheet parses before a theme is set."""
+        return textual_theme(load_theme("pool-dark")).variables
+
+    async def on_event(self, event: events.Event) -> None:
+        """Keep what is typed before the box is there."""
+        if self._early is not None and isinstance(event, (events.Key, events.Paste)):
+            self._early.append(event)
+            return
+        await super().on_event(event)
+
+    def on_mount(self) -> None:
+        self.use_theme(self._theme_name)
+        self.box.focus()
+        if draft := self.recall.draft():
+            self.box.set_text(draft)
+        self.call_after_refresh(self._begin)
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        """The box is there: it gets what was typed before."""
+        if self._early is not None and event.widget is self.box:
+            early, self._early = self._early, None
+            for key in early:
+                self.box.post_message(key)
+
+    def use_theme(self, name: str) -> None:
+        """Change the colours. Raises `ThemeError` for a theme that does not exist."""
+        if PREFIX + name not in self.available_themes:
+            self.register_theme(textual_theme(load_theme(name)))
+        self.theme = PREFIX + name
+
+    def _begin(self) -> None:
+        """After the first paint."""
+        self.actions.welcome()
+        self.driver.start()
+        self._show_status()
+        self.set_interval(STATUS_SECONDS, self._show_status)
+        self.write(window_title(self.settings.workspace, ""))
+
+    def write(self, sequence: str) -> None:
+        """Send an escape sequence of ours to the terminal."""
+        if self._driver is not None and sequence:
+            self._driver.write(sequence)
+
+    # -- what the session says --------------------------------------------------------------------------------------
+
+    def _opened(self) -> None:
+        self._show_status()
+        if self._first_prompt:
+            prompt, self._first_prompt = self._first_prompt, ""
+            self.actions.send(prompt)
+        self.actions.send_waiting()
+
+    def _failed(self, why: str, remedy: str) -> None:
+        self.line.run(False)
+        self.actions.say_error(why, remedy)
+
+    def _take(self, event: Event) -> None:
+        now = time.monotonic()
+        self.activity.take(event, now)
+        self.feed.show(event)
+        match event.body:
+            case RunStarted():
+                self.ran = True
+                self._show_busy()
+                self.write(window_title(self.settings.workspace, "●"))
+            case RunFinished():
+                self.last_answer = event.body.answer or self.last_answer
+                self._show_busy()
+                self.write(window_title(self.settings.workspace, ""))
+                self._notify("finished: " + event.body.reason.value)
+            case ApprovalAsked() | QuestionAsked():
+                self._notify("waits for your answer")
+            case QueueChanged():
+                self.actions.show_queue()
+            case _:
+                pass
+        if not event.body.transient:
+            self._show_status()
+
+    def _show_busy(self) -> None:
+        busy = self.activity.busy
+        self.line.run(busy)
+        self.box.busy = busy
+
+    def _notify(self, text: str) -> None:
+        if not self._focused:
+            self.write(notification(f"{self.settings.workspace.name}: {text}", self._notify_how))
+
+    def on_app_focus(self) -> None:
+        self._focused = True
+
+    def on_app_blur(self) -> None:
+        self._focused = False
+
+    # -- the two lines ----------------------------------------------------------------------------------------------
+
+    def _words(self) -> list[str]:
+        if self.driver.opening:
+            return ["looking for the server"]
+        return self.activity.words(time.monotonic())
+
+    def _hint(self) -> str:
+        if self._hint_text:
+            return self._hint_text
+        if self.transcript.new_below:
+            return "new output below (End)"
+        if self.activity.busy:
+            return "Esc stops"
+        return ""
+
+    def hint(self, text: str, seconds: float = AGAIN_SECONDS) -> None:
+        """Say something short at the right of the activity line, for a while."""
+        self._hint_text = text
+        self.line.refresh()
+        self.set_timer(seconds, self._clear_hint)
+
+    def _clear_hint(self) -> None:
+        self._hint_text = ""
+        self.line.refresh()
+
+    def _show_status(self) -> None:
+        self.bar.show_parts(*status_parts(self.settings, self.driver.conversation, self.activity))
+
+    def on_status_bar_clicked(self, message: StatusBar.Clicked) -> None:
+        self.actions.command(message.action)
+
+    # -- the prompt box ---------------------------------------------------------------------------------------------
+
+    def on_prompt_box_sent(self, message: PromptBox.Sent) -> None:
+        self.box.take()
+        self.actions.send(message.text, shown=message.shown)
+
+    def on_prompt_box_queued(self, message: PromptBox.Queued) -> None:
+        self.box.take()
+        self.actions.queue(message.text)
+
+    def on_prompt_box_edited(self) -> None:
+        self._complete()
+
+    @work(exclusive=True, group="complete")
+    async def _complete(self, asked: bool = False) -> None:
+        """Find offers for what is being typed; a newer key makes an older search void."""
+        row, column = self.box.cursor_location
+        word, _ = self.box.word_at_cursor()
+        line = self.box.document.get_line(row)[:column] if row == 0 else ""
+        if asked and not word.startswith(("/", "@")):
+            found = await self.offers.files(word) if word else ()
+        else:
+            found = await self.offers.find(line, word)
+        if [o.text for o in found] == [word]:
+            found = ()
+        self.completion.show_offers(found)
+        self.box.popup_open = self.completion.open
+
+    def _close_completion(self) -> bool:
+        was_open = self.completion.open
+        self.workers.cancel_group(self, "complete")  # pyright: ignore[reportUnknownMemberType] Textual leaves the result's type open
+        self.completion.show_offers(())
+        self.box.popup_open = False
+        return was_open
+
+    def on_prompt_box_asked(self, message: PromptBox.Asked) -> None:
+        match message.what:
+            case "up":
+                self.completion.move(-1)
+            case "down":
+                self.completion.move(1)
+            case "accept":
+                self._accept()
+            case "complete" if not self.box.text and (self.approval.waiting or self.questions.waiting):
+                self._lead_on()
+            case "complete":
+                self._complete(asked=True)
+            case "help":
+                self.actions.show_help()
+            case "end":
+                self.transcript.scroll_to_end()
+            case "leave":
+                self.leave()
+            case "editor":
+                self.actions.edit_prompt()
+            case _:
+                self.actions.search_history()
+
+    def on_completion_picked(self, message: Completion.Picked) -> None:
+        self._put(message.offer)
+        self.box.focus()
+
+    def _accept(self) -> None:
+        """Take the chosen offer. What is typed in full already is sent: one Enter is enough for a whole command."""
+        offer = self.completion.chosen
+        if offer is None:
+            return
+        line = self.box.document.get_line(self.box.cursor_location[0])
+        if offer.line and line.strip() == offer.text:
+            self._close_completion()
+            self.box.action_send()
+        else:
+            self._put(offer)
+
+    def _put(self, offer: Offer) -> None:
+        end = "" if offer.text.endswith("/") else " "
+        if offer.line:
+            self.box.replace_line(offer.text + end)
+        else:
+            self.box.replace_word(offer.text + end)
+        self._close_completion()
+        self._complete()
+
+    def on_queue_list_clicked(self, message: QueueList.Clicked) -> None:
+        self.actions.take_back(message.waiting)
+
+    # -- approvals --------------------------------------------------------------------------------------------------
+
+    def on_approval_panel_raised(self) -> None:
+        self._lead_to(self.approval)
+
+    def on_question_panel_raised(self) -> None:
+        self._lead_to(self.questions)
+
+    def _lead_to(self, panel: ApprovalPanel | QuestionPanel) -> None:
+        """Give a panel the keys, unless the user is writing."""
+        if not self.box.text and len(self.screen_stack) == 1:
+            panel.focus()
+        else:
+            self.hint("a question waits: empty the box or click on it", QUESTION_HINT_SECONDS)
+
+    def _lead_on(self) -> None:
+        """To what still waits for an answer, else back to the box."""
+        if self.approval.waiting:
+            self.approval.focus()
+        elif self.questions.waiting:
+            self.questions.focus()
+        else:
+            self.box.focus()
+
+    def on_approval_panel_settled(self) -> None:
+        self._lead_on()
+
+    def on_question_panel_settled(self) -> None:
+        self._lead_on()
+
+    # -- keys -------------------------------------------------------------------------------------------------------
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Under a panel only what closes, stops and suspends is left of the app's keys."""
+        own = any(k.action.split("(")[0] == action for k in APP_KEYS)
+        if own and len(self.screen_stack) > 1:
+            return action in BEHIND_PANELS
+        return True
+
+    def action_escape(self) -> None:
+        """Close what is open; else stop the run; else, twice with nothing typed, rewind."""
+        now = time.monotonic()
+        if len(self.screen_stack) > 1:
+            self.pop_screen()
+        elif self._close_completion() or self.approval.close_reason() or self.questions.close_writing():
+            return
+        elif self.activity.busy:
+            self._stopped = now
+            self.actions.stop()
+        elif self.focused is not self.box:
+            self.box.focus()
+        elif self.box.text or now - self._stopped < AFTER_STOP_SECONDS:
+            self._escaped = 0.0
+        elif now - self._escaped < AGAIN_SECONDS:
+            self._escaped = 0.0
+            self.actions.command("/undo")
+        else:
+            self._escaped = now
+            self.hint("Esc again goes back to an earlier prompt")
+
+    def action_interrupt(self) -> None:
+        """Copy a selection; stop the run; empty the box; else, twice, leave."""
+        now = time.monotonic()
+        if text := self.transcript.selected_text or self.box.selected_text:
+            self.actions.copy(text)
+        elif self.activity.busy:
+            self._stopped = now
+            self.actions.stop()
+        elif self.box.text:
+            self.recall.add(self.box.full_text)
+            self.box.take()
+            self.hint("cleared; Up brings it back")
+        elif now - self._interrupted < AGAIN_SECONDS:
+            self.leave()
+        else:
+            self._interrupted = now
+            self.hint("Ctrl+C again leaves")
+
+    @work(exclusive=True, group="leave")
+    async def leave(self, code: int = 0) -> None:
+        """Close the session and the app."""
+        self.recall.save_draft(self.box.text)
+        await self.driver.close()
+        self.exit(code)
+
+    def action_suspend(self) -> None:
+        if not sys.stdin.isatty() or os.tcgetpgrp(sys.stdin.fileno()) != os.getpgrp():
+            return
+        self.action_suspend_process()
+
+    def action_cycle_mode(self) -> None:
+        self.actions.cycle_mode()
+
+    def action_fold_all(self) -> None:
+        self._folded = not self._folded
+        self.transcript.fold_all(self._folded)
+
+    def action_panels(self) -> None:
+        self.actions.show_panels()
+
+    def action_palette(self) -> None:
+        self.actions.show_palette()
+
+    def action_help(self) -> None:
+        self.actions.show_help()
+
+    def action_page(self, by: int) -> None:
+        self.transcript.action_page(by)
+
+    def action_edge(self, side: int) -> None:
+        if side < 0:
+            self.transcript.action_begin()
+        else:
+            self.transcript.scroll_to_end()
+
+    def action_jump(self, by: int) -> None:
+        self.transcript.jump(by)
+
+    def action_find(self) -> None:
+        self.actions.find()
+
+    def action_copy_answer(self) -> None:
+        self.actions.copy_answer()
+
+    def action_free_mouse(self) -> None:
+        self.actions.free_mouse()
+
+    def on_tail_changed(self, message: TailChanged) -> None:
+        self.line.refresh()
+
+    def on_copy_requested(self, message: CopyRequested) -> None:
+        self.actions.copy(message.text)
+
+    def on_path_clicked(self, message: PathClicked) -> None:
+        self.actions.open_path(message.path, message.line)
+
+    def on_url_clicked(self, message: UrlClicked) -> None:
+        self.open_url(message.url)
+
+    def action_focus_transcript(self) -> None:
+        self.transcript.focus()

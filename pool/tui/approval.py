@@ -1,0 +1,256 @@
+"""The approval panel: what exactly would run, what the sandbox allows it, and the answers, one key each.
+
+A key that was on its way when the question came must not answer it: for `SETTLE_SECONDS` no key counts, and the panel
+takes the focus only from an empty prompt box.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rich.text import Text
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from pool.ports import ApprovalAnswer, ApprovalRequest, Remember
+from pool.tui.completion import plain
+
+SETTLE_SECONDS = 0.6
+MOST_PREVIEW_LINES = 400
+MOST_PREVIEW_COLUMNS = 2000
+
+BY_PERSON = "person"
+
+
+@dataclass(slots=True)
+class Pending:
+    """A question that waits, and where its answer goes."""
+
+    request: ApprovalRequest
+    answer: asyncio.Future[ApprovalAnswer]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """An answer: its key, its words, and what it means."""
+
+    key: str
+    words: str
+    remember: Remember
+
+
+def choices(request: ApprovalRequest) -> list[Choice]:
+    """The ways to say yes to this request, the narrowest first."""
+    covers = ", ".join(r.covers for r in request.rules)
+    out = [Choice("y", "yes, once", Remember.ONCE), Choice("e", "yes, and exactly this again", Remember.EXACT)]
+    if request.rules:
+        out.append(Choice("s", f"yes, in this session: {covers}", Remember.SIMILAR))
+    if request.can_keep:
+        what = covers or "exactly this"
+        out.append(Choice("a", f"yes, always in this checkout: {what}", Remember.ALWAYS))
+    return out
+
+
+class ApprovalPanel(Widget, can_focus=True):
+    """Shows the first of the questions that wait; hidden when there is none."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "answer('y')", "yes", show=False),
+        Binding("e", "answer('e')", "exactly this", show=False),
+        Binding("s", "answer('s')", "similar", show=False),
+        Binding("a", "answer('a')", "always", show=False),
+        Binding("n", "refuse", "no", show=False),
+        Binding("r", "reason", "no, with a reason", show=False),
+        Binding("right,tab", "turn(1)", "next question", show=False),
+        Binding("left", "turn(-1)", "question before", show=False),
+        Binding("up", "scroll(-1)", "up", show=False),
+        Binding("down", "scroll(1)", "down", show=False),
+    ]
+
+    DEFAULT_CSS = """
+    ApprovalPanel {
+        height: auto; max-height: 60%; display: none; border: round $mode-ask; padding: 0 1;
+        background: $background; margin: 0 0;
+    }
+    ApprovalPanel.open { display: block; }
+    ApprovalPanel:focus-within, ApprovalPanel:focus { border: round $border-focused; }
+    ApprovalPanel > #title { height: auto; color: $text; text-style: bold; }
+    ApprovalPanel > #why { height: auto; color: $muted; }
+    ApprovalPanel > #scroll { height: auto; max-height: 14; background: $surface; margin: 0 0; }
+    ApprovalPanel > #choices { height: auto; color: $text; }
+    ApprovalPanel > #reason { display: none; border: none; height: 1; background: $panel; padding: 0; }
+    ApprovalPanel.asking > #reason { display: block; }
+    """
+
+    class Settled(Message):
+        """No question waits any more."""
+
+    class Raised(Message):
+        """A question came up."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._pending: list[Pending] = []
+        self._at = 0
+        self._since = 0.0
+
+    def compose(self) -> ComposeResult:
+        yield Static("", id="title", markup=False)
+        yield Static("", id="why", markup=False)
+        with VerticalScroll(id="scroll", can_focus=False):
+            yield Static("", id="preview", markup=False)
+        yield Static("", id="choices", markup=False)
+        yield Input(id="reason", placeholder="why not? (Enter sends it to the model, Esc goes back)")
+
+    @property
+    def waiting(self) -> int:
+        return len(self._pending)
+
+    async def ask(self, request: ApprovalRequest) -> ApprovalAnswer:
+        """Put a question to the person; returns when it is answered. Cancelled, it leaves no trace."""
+        pending = Pending(request, asyncio.get_running_loop().create_future())
+        self._pending.append(pending)
+        if len(self._pending) == 1:
+            self._since = time.monotonic()
+        self._show()
+        self.post_message(self.Raised())
+        try:
+            return await pending.answer
+        finally:
+            self._pending.remove(pending)
+            self._at = 0
+            self._since = time.monotonic()
+            self._show()
+            if not self._pending:
+                self.post_message(self.Settled())
+
+    def _show(self) -> None:
+        self.set_class(bool(self._pending), "open")
+        self.remove_class("asking")
+        if not self._pending:
+            return
+        self._at %= len(self._pending)
+        request = self._pending[self._at].request
+        count = f" ({self._at + 1} of {len(self._pending)}, Tab for the next)" if len(self._pending) > 1 else ""
+        self.query_one("#title", Static).update(Text(f"{plain(request.name)}: may it run?{count}"))
+        why = "\n".join(plain(words) for words in (request.why, request.policy) if words)
+        self.query_one("#why", Static).update(Text(why))
+        self.query_one("#preview", Static).update(self._preview(request))
+        self.query_one("#choices", Static).update(self._choices(request))
+        self.query_one("#scroll", VerticalScroll).scroll_home(animate=False)
+
+    def _preview(self, request: ApprovalRequest) -> Text:
+        variables = _variables(self)
+        text = Text(no_wrap=request.preview_kind == "diff")
+        lines = request.preview.split("\n")
+        for number, line in enumerate(lines[:MOST_PREVIEW_LINES]):
+            shown = ("\n" if number else "") + plain(line.replace("\t", "    "))[:MOST_PREVIEW_COLUMNS]
+            text.append(shown, style=_line_style(line, request.preview_kind, variables))
+        if len(lines) > MOST_PREVIEW_LINES:
+            text.append(f"\n… {len(lines) - MOST_PREVIEW_LINES:,} more lines")
+        return text
+
+    def _choices(self, request: ApprovalRequest) -> Text:
+        accent = _variables(self).get("accent", "")
+        text = Text()
+        rows = [(c.key, c.words) for c in choices(request)] + [("n", "no"), ("r", "no, and say why")]
+        for number, (key, words) in enumerate(rows):
+            text.append("\n" if number else "")
+            text.append(f" {key} ", style=f"bold {accent}".strip())
+            text.append(plain(words))
+        return text
+
+    @property
+    def _too_soon(self) -> bool:
+        return time.monotonic() - self._since < SETTLE_SECONDS
+
+    def action_answer(self, key: str) -> None:
+        """Say yes, as far as the key reaches."""
+        if not self._pending or self._too_soon:
+            return
+        for choice in choices(self._pending[self._at].request):
+            if choice.key == key:
+                self._settle(ApprovalAnswer(True, BY_PERSON, remember=choice.remember))
+
+    def action_refuse(self) -> None:
+        """Say no."""
+        if self._pending and not self._too_soon:
+            self._settle(ApprovalAnswer(False, BY_PERSON))
+
+    def action_reason(self) -> None:
+        """Say no and why: the words reach the model."""
+        if self._pending and not self._too_soon:
+            self.add_class("asking")
+            self.query_one("#reason", Input).focus()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        reason = event.value.strip()
+        event.input.value = ""
+        self.focus()
+        if self._pending:
+            self._settle(ApprovalAnswer(False, BY_PERSON, reason=reason))
+
+    def close_reason(self) -> bool:
+        """Leave the line for the reason; whether it was open."""
+        if not self.has_class("asking"):
+            return False
+        self.remove_class("asking")
+        self.focus()
+        return True
+
+    def action_turn(self, by: int) -> None:
+        """Look at another question that waits."""
+        if len(self._pending) > 1:
+            self._at = (self._at + by) % len(self._pending)
+            self._show()
+
+    def action_scroll(self, by: int) -> None:
+        self.query_one("#scroll", VerticalScroll).scroll_relative(y=by, animate=False)
+
+    def on_click(self, event: events.Click) -> None:
+        """A click on a choice takes it."""
+        rows = self.query_one("#choices", Static)
+        if not self._pending or not rows.region.contains(event.screen_x, event.screen_y):
+            self.focus()
+            return
+        request = self._pending[self._at].request
+        row = event.screen_y - rows.region.y
+        keys: Sequence[str] = [c.key for c in choices(request)] + ["n", "r"]
+        if row < len(keys):
+            match keys[row]:
+                case "n":
+                    self.action_refuse()
+                case "r":
+                    self.action_reason()
+                case key:
+                    self.action_answer(key)
+
+    def _settle(self, answer: ApprovalAnswer) -> None:
+        pending = self._pending[self._at]
+        if not pending.answer.done():
+            pending.answer.set_result(answer)
+
+
+def _variables(widget: Widget) -> dict[str, str]:
+    """The colours of the theme by role."""
+    return widget.app.theme_variables  # pyright: ignore[reportUnknownMemberType] Textual leaves the app's type open
+
+
+def _line_style(line: str, kind: str, variables: dict[str, str]) -> str:
+    if kind != "diff":
+        return ""
+    if line.startswith("+") and not line.startswith("+++"):
+        return f"{variables['added']} on {variables['added-background']}"
+    if line.startswith("-") and not line.startswith("---"):
+        return f"{variables['removed']} on {variables['removed-background']}"
+    return variables["muted"] if line.startswith("@@") else ""

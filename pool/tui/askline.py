@@ -1,0 +1,47 @@
+"""A panel that asks for one line of text."""
+
+from __future__ import annotations
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from pool.tui.completion import plain
+
+
+class AskLine(ModalScreen[str | None]):
+    """Returns the line, or None if the user closed it. about is data."""
+
+    DEFAULT_CSS = """
+    AskLine { align: center middle; background: $background 60%; }
+    AskLine > Vertical {
+        width: 90%; max-width: 90; height: auto; border: round $border-focused; background: $surface; padding: 0 1;
+        border-title-color: $accent; border-subtitle-color: $muted;
+    }
+    AskLine Static { height: auto; color: $muted; }
+    AskLine Input { border: none; height: 1; background: $panel; padding: 0 1; margin: 1 0 0 0; }
+    """
+
+    def __init__(self, title: str, about: str = "", value: str = "", placeholder: str = "") -> None:
+        super().__init__()
+        self._title = title
+        self._about = about
+        self._value = value
+        self._placeholder = placeholder
+
+    def compose(self) -> ComposeResult:
+        box = Vertical(
+            Static(Text(self._about), markup=False), Input(self._value, placeholder=plain(self._placeholder))
+        )
+        box.border_title = Text(plain(self._title))
+        box.border_subtitle = "Enter takes it, Esc closes"
+        yield box
+
+    def on_mount(self) -> None:
+        self.query_one(Input).focus()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.dismiss(event.value.strip())

@@ -1,0 +1,101 @@
+"""The list above the prompt box: what the word being typed may become."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rich.segment import Segment
+from textual import events
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+
+MOST_ROWS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A completion: what takes the word's place, or the whole line's, and one line about it."""
+
+    text: str
+    about: str = ""
+    line: bool = False
+
+
+class Completion(Widget):
+    """Offers, one chosen; it never takes the focus, since the user goes on typing."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"completion--chosen", "completion--about"}
+
+    DEFAULT_CSS = """
+    Completion {
+        height: auto; max-height: 8; display: none; background: $panel; color: $text; padding: 0 1; margin: 0 1;
+    }
+    Completion.open { display: block; }
+    Completion > .completion--chosen { background: $selection; text-style: bold; }
+    Completion > .completion--about { color: $muted; }
+    """
+
+    class Picked(Message):
+        """An offer was clicked."""
+
+        def __init__(self, offer: Offer) -> None:
+            self.offer = offer
+            super().__init__()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._offers: Sequence[Offer] = ()
+        self._chosen = 0
+        self._first = 0
+
+    @property
+    def open(self) -> bool:
+        return bool(self._offers)
+
+    @property
+    def chosen(self) -> Offer | None:
+        return self._offers[self._chosen] if self._offers else None
+
+    def show_offers(self, offers: Sequence[Offer]) -> None:
+        """Show these, the first chosen; none closes the list."""
+        self._offers, self._chosen, self._first = offers, 0, 0
+        self.set_class(bool(offers), "open")
+        self.refresh(layout=True)
+
+    def move(self, by: int) -> None:
+        """Choose the next or the one before, round the ends."""
+        if not self._offers:
+            return
+        self._chosen = (self._chosen + by) % len(self._offers)
+        self._first = min(max(self._first, self._chosen - MOST_ROWS + 1), self._chosen)
+        self.refresh()
+
+    def get_content_height(self, container: object, viewport: object, width: int) -> int:
+        return min(len(self._offers), MOST_ROWS)
+
+    def render_line(self, y: int) -> Strip:
+        width = self.size.width
+        number = self._first + y
+        if number >= len(self._offers):
+            return Strip.blank(width, self.rich_style)
+        offer = self._offers[number]
+        chosen = number == self._chosen
+        style = self.get_component_rich_style("completion--chosen") if chosen else self.rich_style
+        about = style if chosen else self.rich_style + self.get_component_rich_style("completion--about", partial=True)
+        name = Strip([Segment(plain(offer.text), style)])
+        room = max(0, width - name.cell_length - 2)
+        tail = Strip([Segment("  " + plain(offer.about), about)]).crop(0, room + 2)
+        return Strip.join([name, tail]).adjust_cell_length(width, style)
+
+    def on_click(self, event: events.Click) -> None:
+        number = self._first + event.y
+        if event.y >= 0 and number < len(self._offers):
+            self.post_message(self.Picked(self._offers[number]))
+
+
+def plain(text: str) -> str:
+    """One line of text as data: control characters shown as a box."""
+    return "".join(c if c.isprintable() or c == " " else "▯" for c in text)

@@ -1,0 +1,140 @@
+"""The conversation behind the app: opened in a task of its own, its events handed on, its runs started and stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pool.config.settings import Settings
+from pool.events import Event
+from pool.ports import Approver
+
+if TYPE_CHECKING:
+    from pool.agent.control import Conversation
+
+
+END_SECONDS = 5.0
+"""How long a run may take to end when the app is left."""
+
+POLL_SECONDS = 0.02
+
+
+class Driver:
+    """One conversation at a time. All calls are made on the app's loop.
+
+    kept_session is the id of the session on disk, "" if none is kept. on_event gets every event, on_earlier the
+    rows of a session that is gone on with. on_open is called when prompts can be worked, on_failed with why that cannot
+    be, and with what to do about it.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        approver: Approver,
+        *,
+        on_event: Callable[[Event], None],
+        on_earlier: Callable[[Sequence[dict[str, Any]]], None],
+        on_open: Callable[[], None],
+        on_failed: Callable[[str, str], None],
+    ) -> None:
+        self.settings = settings
+        self.conversation: Conversation | None = None
+        self.kept_session = ""
+        self._approver = approver
+        self._on_event = on_event
+        self._on_earlier = on_earlier
+        self._on_open = on_open
+        self._on_failed = on_failed
+        self._task: asyncio.Task[None] | None = None
+        self._leave = asyncio.Event()
+
+    def start(self) -> None:
+        """Open the session; returns at once."""
+        self._leave = asyncio.Event()
+        self._task = asyncio.create_task(self._serve())
+
+    @property
+    def opening(self) -> bool:
+        """Whether the session is on its way."""
+        return self._task is not None and not self._task.done() and self.conversation is None
+
+    async def close(self) -> None:
+        """End the run if there is one, and the session with all it started."""
+        self._leave.set()
+        task, self._task = self._task, None
+        if task is not None:
+            await asyncio.gather(task, return_exceptions=True)
+
+    async def _serve(self) -> None:
+        # Imported here and in a thread: the first paint does not wait for the agent.
+        opened = await asyncio.to_thread(_imports)
+        try:
+            async with opened.session(self.settings, self._approver) as session:
+                self.conversation = opened.conversation(session)
+                self.kept_session = "" if self.settings.ephemeral else session.hub.session
+                if resumes(self.settings):
+                    self._on_earlier(await asyncio.to_thread(earlier_rows, session.hub.session))
+                pump = asyncio.create_task(self._pump(session.hub.subscribe()))
+                self._on_open()
+                try:
+                    await self._leave.wait()
+                    await self._end_run(self.conversation)
+                finally:
+                    session.hub.close()
+                    await pump
+        except opened.failures as error:
+            self._on_failed(str(error), str(getattr(error, "remedy", "")))
+        except Exception as error:
+            self._on_failed(f"Pool failed inside: {error!r}", "this is a defect of Pool; please report it")
+        finally:
+            self.conversation = None
+
+    async def _pump(self, events: AsyncIterator[Event]) -> None:
+        async for event in events:
+            self._on_event(event)
+
+    async def _end_run(self, conversation: Conversation) -> None:
+        """Stop what works and wait for its end, so that the session closes whole."""
+        conversation.stop()
+        until = time.monotonic() + END_SECONDS
+        while conversation.busy and time.monotonic() < until:
+            await asyncio.sleep(POLL_SECONDS)
+
+
+class _Imported:
+    """What opening a session needs, imported late."""
+
+    def __init__(self) -> None:
+        from pool.agent.control import Conversation
+        from pool.agent.factory import open_session
+        from pool.config.settings import SettingsError
+        from pool.wire.errors import ServerProblem
+
+        self.session = open_session
+        self.conversation = Conversation
+        self.failures = (SettingsError, ServerProblem)
+
+
+def _imports() -> _Imported:
+    return _Imported()
+
+
+def resumes(settings: Settings) -> bool:
+    """Whether the session has a past."""
+    return bool(settings.resume or settings.continue_last or settings.fork)
+
+
+def earlier_rows(session: str) -> Sequence[dict[str, Any]]:
+    """What the log of a session holds, without what was rewound (blocking: for a thread)."""
+    from pool.sessions.log import read_rows
+    from pool.sessions.rewinds import effective
+    from pool.sessions.store import NoSuchSession, by_id, sessions_folder
+
+    try:
+        data = by_id(sessions_folder(), session).path.read_bytes()
+    except (NoSuchSession, OSError):
+        return ()
+    rows, _ = read_rows(data)
+    return effective(rows)

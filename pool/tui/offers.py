@@ -1,0 +1,42 @@
+"""What the completion list offers for the word at the cursor: `/` commands, `@` files and folders."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from pool.tui.completion import Offer
+from pool.tui.fileindex import FileIndex
+
+CommandOffers = Callable[[str], Sequence[Offer]]
+"""Offers for what was typed after the slash, the whole line given."""
+
+
+class Offers:
+    """Finds offers; files are listed in a thread and matched in one, so that typing never waits for a disk."""
+
+    def __init__(self, workspace: Path, commands: CommandOffers) -> None:
+        self._commands = commands
+        self._index = FileIndex(workspace)
+        self._busy = asyncio.Lock()
+
+    async def find(self, line: str, word: str) -> Sequence[Offer]:
+        """Offers for a prompt whose first line up to the cursor is line, and whose last word is word."""
+        if line.startswith("/") and "\n" not in line:
+            return self._commands(line)
+        if word.startswith("@"):
+            return await self.files(word[1:])
+        return ()
+
+    async def files(self, typed: str) -> Sequence[Offer]:
+        """Files and folders that fit, as they stand in a prompt."""
+        async with self._busy:
+            if not self._index.fresh:
+                await asyncio.to_thread(self._index.refresh)
+            found = await asyncio.to_thread(self._index.match, typed)
+        return [Offer("@" + _quoted(path), "folder" if path.endswith("/") else "") for path in found]
+
+
+def _quoted(path: str) -> str:
+    return f'"{path}"' if " " in path else path

@@ -1,0 +1,61 @@
+"""A `!` line: a command of the user's own, in the user's shell, outside the sandbox, as if typed beside Pool."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+MOST_CHARS = 100_000
+"""Output kept of a command; the beginning goes first."""
+
+TOLD_CHARS = 8_000
+"""Output that goes to the model with the next prompt: the end of it."""
+
+CHUNK_BYTES = 16_384
+
+
+class ShellLine:
+    """One command, run once."""
+
+    def __init__(self, command: str, workspace: Path) -> None:
+        self.command = command
+        self.output = ""
+        self.exit: int | None = None
+        self._workspace = workspace
+        self._process: asyncio.subprocess.Process | None = None
+
+    async def run(self, show: Callable[[str], None]) -> None:
+        """Run it to its end; show gets its output as it comes. Raises OSError if the shell cannot be started."""
+        self._process = await asyncio.create_subprocess_exec(
+            os.environ.get("SHELL") or "/bin/sh",
+            "-c",
+            self.command,
+            cwd=self._workspace,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+            start_new_session=True,
+        )
+        stream = self._process.stdout
+        assert stream is not None
+        while data := await stream.read(CHUNK_BYTES):
+            text = data.decode("utf-8", "replace")
+            self.output = (self.output + text)[-MOST_CHARS:]
+            show(text)
+        self.exit = await self._process.wait()
+
+    def stop(self) -> None:
+        """End it, with all it started."""
+        if self._process is not None and self.exit is None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    def told(self) -> str:
+        """The words for the model."""
+        output = self.output.strip("\n")
+        cut = "" if len(output) <= TOLD_CHARS else "[the beginning is left out]\n"
+        return f"[I ran this in my own shell: {self.command}]\n[exit status {self.exit}]\n{cut}{output[-TOLD_CHARS:]}"

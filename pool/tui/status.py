@@ -1,0 +1,62 @@
+"""What the status bar says: model, mode and sandbox; branch, context and speed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pool.config.settings import Mode, Settings
+from pool.tui.activity import Activity
+from pool.tui.gitline import branch_of
+from pool.tui.lines import Part
+
+if TYPE_CHECKING:
+    from pool.agent.control import Conversation
+
+MODE_ROLES = {
+    Mode.PLAN: "mode-plan",
+    Mode.DEFAULT: "mode-ask",
+    Mode.ACCEPT_EDITS: "mode-ask",
+    Mode.AUTO: "mode-auto",
+    Mode.ALLOW_ALL: "mode-unsandboxed",
+}
+
+FULL_SHARE = 0.8
+"""From this share of the window on the context is shown as a warning: compaction is near."""
+
+
+def status_parts(
+    settings: Settings, conversation: Conversation | None, activity: Activity
+) -> tuple[list[Part], list[Part]]:
+    """The words on the left and on the right."""
+    left: list[Part] = []
+    if conversation is not None:
+        status = conversation.status()
+        mode = status.mode
+        left.append(Part(mode.value, MODE_ROLES[mode], "/mode"))
+        left.append(Part(status.sandbox, "warning" if status.sandbox == "none" else "muted", "/status"))
+        left.append(Part(status.model, "text", "/model"))
+    else:
+        left.append(Part("no session yet", "muted"))
+    return left, _right(settings, conversation, activity)
+
+
+def _right(settings: Settings, conversation: Conversation | None, activity: Activity) -> list[Part]:
+    right: list[Part] = []
+    window = conversation.session.replies.window if conversation is not None else 0
+    if activity.context:
+        share = activity.context / window if window else 0.0
+        text = f"{share:.0%} of {_short(window)}" if window else f"{_short(activity.context)} tokens"
+        right.append(Part(text, "warning" if share >= FULL_SHARE else "muted", "/context"))
+    branch = branch_of(settings.workspace)
+    if branch is not None:
+        right.append(Part(f"{branch.name}{' (worktree)' if branch.worktree else ''}", "muted", "/diff"))
+    if activity.cached >= 0:
+        right.append(Part(f"{activity.cached:.0%} cached", "muted", "/context"))
+    if activity.speed.writing:
+        right.append(Part(f"{activity.speed.writing:.0f} tok/s", "muted", "/usage"))
+    return right
+
+
+def _short(tokens: int) -> str:
+    """A count of tokens for people: 131,072 is 131k."""
+    return f"{tokens / 1000:.0f}k" if tokens >= 1000 else str(tokens)

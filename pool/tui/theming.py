@@ -1,0 +1,50 @@
+"""Pool's themes as Textual's: every colour role of a theme becomes a CSS variable of the same name."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+from textual.theme import Theme as TextualTheme
+
+from pool_themes import Colours, Theme
+
+PREFIX = "pool-"
+"""What Textual calls a theme of ours, so that it never hides one of its own."""
+
+
+def variables(colours: Colours) -> dict[str, str]:
+    """CSS variables for the roles: `added_background` is `$added-background`."""
+    return {f.name.replace("_", "-"): getattr(colours, f.name) for f in fields(colours)}
+
+
+def textual_theme(theme: Theme) -> TextualTheme:
+    """The theme in Textual's form."""
+    c = theme.colours
+    return TextualTheme(
+        name=PREFIX + theme.name,
+        primary=c.accent,
+        secondary=c.tool,
+        accent=c.accent,
+        warning=c.warning,
+        error=c.error,
+        success=c.success,
+        foreground=c.text,
+        background=c.background,
+        surface=c.surface,
+        panel=c.panel,
+        dark=theme.dark,
+        variables={
+            **variables(c),
+            "border-blurred": c.border,
+            "input-cursor-background": c.text,
+            "input-cursor-foreground": c.background,
+            "input-selection-background": c.selection,
+            "scrollbar": c.panel,
+            "scrollbar-hover": c.border,
+            "scrollbar-active": c.accent,
+            "scrollbar-background": c.background,
+            "scrollbar-background-hover": c.background,
+            "scrollbar-background-active": c.background,
+            "scrollbar-corner-color": c.background,
+        },
+    )

@@ -1,0 +1,147 @@
+"""A program in a real pseudo-terminal, with pyte as the terminal that shows it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import sys
+import termios
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+
+import pyte
+
+CHUNK = 65536
+POLL_SECONDS = 0.02
+
+
+class Terminal:
+    """A child on a pty. The screen is read by a thread; `raw` holds every byte that the child wrote."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        cwd: Path,
+        env: Mapping[str, str] | None = None,
+        columns: int = 80,
+        rows: int = 24,
+    ) -> None:
+        self.screen = pyte.Screen(columns, rows)
+        self._stream = pyte.ByteStream(self.screen)
+        self._lock = threading.Lock()
+        self.raw = bytearray()
+        self.status: int | None = None
+        self.pid, self._handle = pty.fork()
+        if self.pid == 0:
+            try:
+                os.chdir(cwd)
+                full = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", **(env or {})}
+                os.execvpe(command[0], list(command), full)
+            finally:
+                os._exit(127)
+        self._set_size(columns, rows)
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> Terminal:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.kill()
+
+    def _set_size(self, columns: int, rows: int) -> None:
+        fcntl.ioctl(self._handle, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def _read(self) -> None:
+        while True:
+            try:
+                ready, _, _ = select.select([self._handle], [], [], 0.5)
+                data = os.read(self._handle, CHUNK) if ready else None
+            except (OSError, ValueError):
+                return
+            if data == b"":
+                return
+            if data:
+                with self._lock:
+                    self.raw += data
+                    # pyte does not know these private modes' parameters with ':' or '>' and would print them.
+                    self._stream.feed(re.sub(rb"\x1b\[[<>=?][0-9;:]*[umc]", b"", data))
+
+    @property
+    def text(self) -> str:
+        """The screen as lines of text, without blanks at their ends."""
+        with self._lock:
+            return "\n".join(line.rstrip() for line in self.screen.display)
+
+    @property
+    def cursor(self) -> tuple[int, int]:
+        """Column and row of the cursor, from 0."""
+        with self._lock:
+            return self.screen.cursor.x, self.screen.cursor.y
+
+    def send(self, data: bytes | str) -> None:
+        """Type."""
+        os.write(self._handle, data.encode() if isinstance(data, str) else data)
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Change the window's size."""
+        with self._lock:
+            self.screen.resize(rows, columns)
+        self._set_size(columns, rows)
+        os.kill(self.pid, signal.SIGWINCH)
+
+    def wait_for(self, what: str | Callable[[str], bool], seconds: float = 15.0) -> str:
+        """Wait until a text stands on the screen, or a condition holds of it; the screen then."""
+        holds = what if callable(what) else lambda text: what in text
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            if holds(text := self.text):
+                return text
+            time.sleep(POLL_SECONDS)
+        raise AssertionError(f"not seen within {seconds} s: {what!r}; the screen was:\n{self.text}")
+
+    def wait_end(self, seconds: float = 15.0) -> int:
+        """Wait for the child to end; its exit code, or minus the signal that ended it."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self.status = os.waitstatus_to_exitcode(status)
+                return self.status
+            time.sleep(POLL_SECONDS)
+        raise AssertionError(f"still running after {seconds} s; the screen was:\n{self.text}")
+
+    def kill(self) -> None:
+        """End the child whatever it does."""
+        if self.status is None:
+            try:
+                os.kill(self.pid, signal.SIGKILL)
+                os.waitpid(self.pid, 0)
+            except (ProcessLookupError, ChildProcessError):
+                pass
+            self.status = -9
+        self._thread.join(timeout=2)
+        try:
+            os.close(self._handle)
+        except OSError:
+            pass
+
+    @property
+    def modes(self) -> list[int]:
+        """The terminal's settings as `stty -a` would show them."""
+        return [v for v in termios.tcgetattr(self._handle)[:4] if isinstance(v, int)]
+
+
+POOL = (sys.executable, "-m", "pool")
+"""The program under test."""

@@ -70,8 +70,9 @@ class Header:
 class SessionLog:
     """Appends to one session's file and holds its lock. A lock ends with the process that held it.
 
-    drop_unused: the file goes with `close` if no run was ever started. say takes a line for people, once when records can no longer be saved and once when they can again: the run goes on
-    meanwhile, and what was not saved is kept in memory and tried again with each record.
+    drop_unused: the file goes with `close` if no run was ever started. say takes a line for people, once when records
+    can no longer be saved and once when they can again: the run goes on meanwhile, and what was not saved is kept in
+    memory and tried again with each record.
     """
 
     def __init__(self, path: Path, say: Callable[[str], object], *, new: bool = False) -> None:

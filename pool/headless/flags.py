@@ -37,7 +37,9 @@ def add_session_flags(p: argparse.ArgumentParser) -> None:
         "--wait-server", type=_seconds, metavar="S", help="wait so long for a server that is away (default 60)"
     )
     p.add_argument("-c", "--continue", dest="continue_last", action="store_true", help="go on with this folder's last")
-    p.add_argument("-r", "--resume", metavar="ID", default="", help="go on with a session, by the beginning or end of its id")
+    p.add_argument(
+        "-r", "--resume", metavar="ID", default="", help="go on with a session, by the beginning or end of its id"
+    )
     p.add_argument("--fork", metavar="ID[@N]", default="", help="go on with a copy of a session, from before prompt N")
     p.add_argument("--ephemeral", action="store_true", help="keep no session on disk")
 

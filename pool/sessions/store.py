@@ -122,7 +122,7 @@ def _read(path: Path, changed: float) -> Listed | None:
     with path.open("rb") as file:
         lines = file.read(HEAD_BYTES).split(b"\n")
     header = _row(lines[0])
-    first = next((row for row in map(_row, lines[1:]) if row.get("type") == "run.started"), dict[str, Any]())
+    first = next((row for row in map(_row, lines) if row.get("type") == "run.started"), dict[str, Any]())
     prompt = title_of(text_of(first.get("prompt")))
     if header.get("type") == "session":
         if not readable(header):

@@ -16,6 +16,7 @@ from pool_tools.network.traffic import Flow
 from pool_tools.private import PrivateFolder, make_private
 from pool_tools.process import Ended, run_command
 from pool_tools.sandbox.base import CanOnlyRead, Sandbox
+from pool_tools.sandbox.memscope import TakesScope, find_scope
 from pool_tools.sandbox.sharednet import SharesNetwork
 from pool_tools.sandbox.trial import only_reads
 from pool_tools.scratch import HasScratch, Scratch
@@ -46,6 +47,7 @@ class Commands:
         self._extra_env = dict(extra_env or {})
         self._network = network
         self._memory_kept = 0
+        self._scoping = False
         self._to_read: Callable[[], bool] | None = None
         self._holds_reading: bool | None = None
         self._own_folder: PrivateFolder | None = None
@@ -124,14 +126,22 @@ class Commands:
         return self._holds_reading
 
     def _sandbox_now(self) -> Sandbox:
-        """Blocks where the sandbox is still being probed."""
+        """Blocks where the sandbox is still being probed, and before the first command for what bounds its memory."""
+        if self._scoping and isinstance(self.sandbox, TakesScope):
+            self._scoping = False
+            if scope := find_scope(os.environ, self.workspace.roots):
+                self.sandbox.scope_memory(scope, self._memory_kept)
         if self.only_reading() and isinstance(self.sandbox, CanOnlyRead):
             return self.sandbox.read_only()
         return self.sandbox
 
     def protect_memory(self, kept: int) -> None:
-        """Commands that start from now on leave kept bytes of memory to other programs, or are ended."""
+        """Commands that start from now on leave kept bytes of memory to other programs, or are ended.
+
+        The kernel sees to that where it can, else a watch.
+        """
         self._memory_kept = kept
+        self._scoping = isinstance(self.sandbox, TakesScope)
 
     def reach(self) -> Reach:
         """What commands reach in the network, to explain why one failed."""

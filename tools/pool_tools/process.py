@@ -164,7 +164,7 @@ class _Running:
         status, left = self._told()
         killed = self._breach
         if not killed and not timed_out and status in (None, SIGKILLED) and self._limits.memory_ran_out():
-            killed = "the machine's memory ran out, and the kernel chose it"
+            killed = "memory ran out, and the kernel ended a process of it"
         return Ended(status, left, timed_out, time.monotonic() - self._began, killed)
 
     async def _keep_limits(self) -> None:

@@ -15,10 +15,12 @@ from pool_tools.sandbox.base import Access, Guard, Launch, Policy, Process, star
 from pool_tools.sandbox.gitguard import GitPaths, git_paths
 from pool_tools.sandbox.gitrestore import GitGuard
 from pool_tools.sandbox.home import narrowed_homes
+from pool_tools.sandbox.memscope import MemoryScope
 from pool_tools.sandbox.seccomp import program as seccomp_program
 from pool_tools.sandbox.secrets import secret_paths
 from pool_tools.sandbox.sharednet import NetworkError, SharedNetwork, open_network
 from pool_tools.sandbox.view import CACHES, KEPT_IN_RUN, gpu_devices, replaced, resolver_file, seen, shown_again
+from pool_tools.sandbox.watch import MEMORY_LEAST_BYTES, available_memory
 
 if TYPE_CHECKING:
     from pool_tools.network.rules import AllowList
@@ -72,6 +74,8 @@ class Bubblewrap:
         self._private: PrivateFolder | None = None
         self._shared: SharedNetwork | None = None
         self._handed: set[int] = set()
+        self._scope: MemoryScope | None = None
+        self._kept = 0
         self._mounted: tuple[Path, ...] = ()
         # Mounts protect what is there; the guard, what is not there yet, and repositories inside this one.
         self.guard: Guard | None = GitGuard(policy.roots, lambda: self._mounted) if policy.writable else None
@@ -106,7 +110,15 @@ class Bubblewrap:
         return Launch(self._shared.joined((*launcher, *inside)), env, self._shared.descriptors)
 
     def start(self, argv: Sequence[str], cwd: Path, env: Mapping[str, str], control: int, output: int) -> Process:
-        return start_launch(self.wrap(("/bin/sh", "-c", _REPORT, "sh", *argv), cwd, env), cwd, control, output)
+        launch = self.wrap(("/bin/sh", "-c", _REPORT, "sh", *argv), cwd, env)
+        if self._scope is not None:
+            most = max(available_memory() - self._kept, MEMORY_LEAST_BYTES)
+            launch = replace(launch, argv=self._scope.around(launch.argv, most))
+        return start_launch(launch, cwd, control, output)
+
+    def scope_memory(self, scope: MemoryScope, kept: int) -> None:
+        """Bound the memory of all further commands: what is available as they start, less kept bytes."""
+        self._scope, self._kept = scope, kept
 
     def share_network(self) -> str:
         """Give all further commands one private loopback. Says why that cannot be, "" if it can. Blocks."""

@@ -78,6 +78,7 @@ def _shown(home: Path, env: Mapping[str, str], named: Iterable[str]) -> Iterator
     """What there is of it, without what lies in something that comes before."""
     wanted = [f"{home}/{name}" for name in READABLE]
     wanted += [path for path in (*named, *_programs(home, env)) if os.path.isabs(path)]
+    wanted = [path for path in wanted if os.path.lexists(path)]
     done: list[str] = []
     for path in sorted({os.path.normpath(path) for path in wanted}):
         inside = path.startswith(f"{home}/") and path != str(home)

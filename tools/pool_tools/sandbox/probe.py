@@ -32,6 +32,7 @@ from pool_tools.sandbox.bounds import Bounds
 from pool_tools.sandbox.bubblewrap import Bubblewrap
 from pool_tools.sandbox.confine import landlock_abi
 from pool_tools.sandbox.landlock import Landlock
+from pool_tools.sandbox.memscope import MemoryScope, TakesScope
 from pool_tools.sandbox.seatbelt import SANDBOX_EXEC, Seatbelt
 from pool_tools.sandbox.secrets import homes
 from pool_tools.sandbox.sharednet import SharesNetwork
@@ -287,6 +288,11 @@ class LazySandbox:
         if not isinstance(sandbox, ReachesHosts):
             return f"the tier {sandbox.name} cannot hold a list of hosts"
         return sandbox.reach(allow, proxy_folder, caches)
+
+    def scope_memory(self, scope: MemoryScope, kept: int) -> None:
+        sandbox = self.ready().sandbox
+        if isinstance(sandbox, TakesScope):
+            sandbox.scope_memory(scope, kept)
 
     def share_network(self) -> str:
         sandbox = self.ready().sandbox

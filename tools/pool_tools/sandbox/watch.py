@@ -44,7 +44,7 @@ class Watch:
     def __init__(self, folders: Iterable[Path], bounds: Bounds) -> None:
         self._bounds = bounds
         self._disks = list(_disks(folders))
-        self._memory = _available_memory()
+        self._memory = available_memory()
         self._kept = min(bounds.memory_kept, self._memory - min(MEMORY_LEAST_BYTES, self._memory // 2))
         self._processes = threads_running()
         self._oom_kills = _oom_kills()
@@ -66,7 +66,7 @@ class Watch:
         return _oom_kills() > self._oom_kills
 
     def _memory_is_short(self, launcher: int) -> str:
-        available = _available_memory()
+        available = available_memory()
         if available >= self._kept:
             return ""
         used = _held(launcher)
@@ -125,7 +125,7 @@ def _oom_kills() -> int:
         return 0
 
 
-def _available_memory() -> int:
+def available_memory() -> int:
     """Bytes that programs can still take without others being pushed out; very many where that is not told."""
     try:
         with open("/proc/meminfo", "rb") as file:

@@ -81,11 +81,11 @@ def _folder(env: Mapping[str, str], variable: str) -> Path:
 
 def project_folder(workspace: Path) -> Path:
     """The folder whose `.pool` counts for a workspace: the nearest that has one, up to the root of its repository."""
+    within: list[Path] = []
     for folder in (workspace, *workspace.parents):
-        if (folder / FOLDER).is_dir():
-            return folder
+        within.append(folder)
         if (folder / ".git").exists():
-            break
+            return next((one for one in within if (one / FOLDER).is_dir()), workspace)
     return workspace
 
 

@@ -211,6 +211,15 @@ def test_the_nearest_folder_up_to_the_repository_counts(tmp_path: Path) -> None:
     assert load_settings(inner, {}, places=home.places).settings.budgets.turns == 40
 
 
+def test_a_folder_above_that_is_no_repository_does_not_count(tmp_path: Path) -> None:
+    """Such as one that anybody can make in a shared folder."""
+    home = Home(tmp_path)
+    (tmp_path / ".pool").mkdir()
+    (tmp_path / ".pool" / "config.toml").write_text("budgets.turns = 3")
+    (tmp_path / "work").mkdir()
+    assert load_settings(tmp_path / "work", {}, places=home.places).settings.budgets.turns == 40
+
+
 def git(folder: Path, *args: str) -> str:
     line = ["git", "-C", str(folder), "-c", "user.name=a", "-c", "user.email=a@b", *args]
     return subprocess.run(line, check=True, capture_output=True, text=True).stdout

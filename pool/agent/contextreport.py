@@ -9,7 +9,7 @@ from typing import Any
 
 from pool.agent.history import History
 from pool.agent.streaming import ReplyStream
-from pool.extend.agentsmd import NAME
+from pool.extend.agentsmd import NAME, block_in
 from pool.messages import Message, Role
 from pool.wire.tokens import raw_tokens
 
@@ -48,9 +48,9 @@ class ContextReport:
     unannounced: int
 
 
-def context_report(history: History, replies: ReplyStream, agents_md: str) -> ContextReport:
-    """Measure. agents_md is the block of the system prompt that AGENTS.md files make."""
-    raw = _raw_sizes(history, replies, agents_md)
+def context_report(history: History, replies: ReplyStream) -> ContextReport:
+    """Measure."""
+    raw = _raw_sizes(history, replies)
     exchange = replies.exchange
     estimate = replies.estimate(history.data)
     window, total = replies.window, sum(raw.values())
@@ -73,11 +73,11 @@ def context_report(history: History, replies: ReplyStream, agents_md: str) -> Co
     )
 
 
-def _raw_sizes(history: History, replies: ReplyStream, agents_md: str) -> Mapping[str, float]:
+def _raw_sizes(history: History, replies: ReplyStream) -> Mapping[str, float]:
     """Sizes by the plain ratio of bytes to tokens; they are scaled to the whole afterwards."""
     sizes: dict[str, float] = dict.fromkeys(PARTS, 0.0)
     system = history.messages[0].message.content
-    block = raw_tokens(agents_md.encode()) if agents_md and agents_md in system else 0.0
+    block = raw_tokens(block_in(system).encode())
     sizes["system prompt"] = raw_tokens(system.encode()) - block
     sizes[NAME] = block
     head: dict[str, Any] = json.loads(replies.head_json)

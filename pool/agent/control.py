@@ -259,8 +259,7 @@ class Conversation:
 
     def context(self) -> ContextReport:
         """What fills the window."""
-        block = self.session.instructions.at_start
-        return context_report(self._agent.history, self.session.replies, block)
+        return context_report(self._agent.history, self.session.replies)
 
     def status(self) -> Status:
         """The session at a glance."""

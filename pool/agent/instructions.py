@@ -16,28 +16,25 @@ _CHANGED = f"[Pool] The {NAME} files were changed. From now on these hold, not t
 _GONE = f"[Pool] The {NAME} files were taken away: their instructions no longer hold."
 
 
-def instructions_for(settings: Settings) -> Instructions:
-    """What holds for the settings' workspace now."""
+def instructions_for(settings: Settings, nested: tuple[str, ...] | None = None) -> Instructions:
+    """What holds for the settings' workspace now; nested as in `read_instructions`."""
     base = os.environ.get("XDG_CONFIG_HOME", "")
     config = Path(base) if base.startswith("/") else Path.home() / ".config"
-    return read_instructions(settings.workspace, settings.agents_md, config / "pool", Path.home())
+    return read_instructions(settings.workspace, settings.agents_md, config / "pool", Path.home(), nested)
 
 
 class SessionInstructions:
-    """What a session's model was told, and what the files say now. current is the latest reading.
-
-    at_start is the block that the system prompt of a new session holds.
-    """
+    """What a session's model was told, and what the files say now. current is the latest reading."""
 
     def __init__(self, settings: Settings, current: Instructions) -> None:
         self.current = current
-        self.at_start = current.block
         self._settings = settings
         self._announced: str | None = None
 
     def news(self, history: History) -> str:
         """Read the files again; a line for people if they now differ from what the model was told, else ""."""
-        self.current = instructions_for(self._settings)
+        # Only the files themselves: a look through the whole workspace would hold up the prompt.
+        self.current = instructions_for(self._settings, self.current.nested)
         block = self.current.block
         if block == self._announced:
             return ""

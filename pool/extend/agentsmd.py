@@ -81,8 +81,19 @@ class Instructions:
                 yield f"{file.shown} is long ({file.size:,} bytes): only its first {file.tokens:,} tokens are used"
 
 
-def read_instructions(workspace: Path, settings: AgentsMd, config: Path, home: Path) -> Instructions:
-    """Read what holds for a workspace (a real path). config is Pool's folder of the user's settings."""
+def block_in(system_prompt: str) -> str:
+    """The part of a system prompt that AGENTS.md files make, "" if there is none. It stands last."""
+    _, begin, rest = system_prompt.partition(_INTRODUCTION.format(name=NAME))
+    return f"{begin}{rest}"
+
+
+def read_instructions(
+    workspace: Path, settings: AgentsMd, config: Path, home: Path, nested: tuple[str, ...] | None = None
+) -> Instructions:
+    """Read what holds for a workspace (a real path). config is Pool's folder of the user's settings.
+
+    nested is what an earlier look found deeper in the workspace; it is not looked for anew then.
+    """
     if not settings.read:
         return Instructions()
     found: list[InstructionFile] = []
@@ -99,7 +110,8 @@ def read_instructions(workspace: Path, settings: AgentsMd, config: Path, home: P
             if one is not None:
                 found.append(one)
                 break
-    return Instructions(_fitted(found, settings.tokens), _nested(workspace), tuple(problems))
+    deeper = _nested(workspace) if nested is None else nested
+    return Instructions(_fitted(found, settings.tokens), deeper, tuple(problems))
 
 
 def _home_shown(path: Path, home: Path) -> str:

@@ -7,6 +7,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pool.agent.commands import COMMANDS, ActionKind, CommandResult, Typed, complete, execute, find, parse
 from pool.agent.control import Conversation
@@ -190,3 +192,9 @@ async def test_a_host_is_granted_for_a_while_where_a_sandbox_can_hold_it(tmp_pat
         assert (await execute("/net off docs.python.org", talk)).ok
         refused = await execute("/net docs.python.org soon", talk)
         assert "is no time" in text_of(refused)
+
+
+@given(st.text(max_size=40).map("/".__add__) | st.text(max_size=40))
+def test_any_text_is_a_command_or_a_prompt(line: str) -> None:
+    typed = parse(line)
+    assert typed is None or (typed.name and "/" not in typed.name and line.strip().startswith("/"))

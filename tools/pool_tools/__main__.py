@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from pathlib import Path
 
 from pool_tools.sandbox.base import NoSandbox
@@ -18,7 +20,11 @@ def main() -> None:
     listing = [
         {"name": s.name, "effect": s.effect, "description": s.description, "parameters": s.parameters} for s in specs
     ]
-    print(json.dumps(listing, indent=2))
+    try:
+        print(json.dumps(listing, indent=2), flush=True)
+    except BrokenPipeError:
+        # Whoever read has seen enough; what is left in the buffer must not be an error at the exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

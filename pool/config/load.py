@@ -118,6 +118,11 @@ def load_settings(
     warnings = [w for s in read.sources for w in s.warnings] + _variable_warnings(env)
     settings = _settings(workspace, merge, env, places, warnings, with_key=with_key)
     warnings += merge.warnings
+    if read.of("user") is not None and _within(places.user_file, workspace):
+        warnings.append(
+            f"your own configuration ({places.user_file}) lies in the workspace, where commands can change it; "
+            "work in a folder below"
+        )
     if merge.ignored:
         warnings.append(_notice(merge.ignored, read.store.folder))
     return LoadedSettings(
@@ -269,6 +274,10 @@ def _text_of(merge: Merge, name: str, workspace: Path) -> str:
     if text is None or not text.strip():
         raise SettingsError(f"{merge.origin(name)}: {name}: {path} {'is empty' if text is not None else 'is missing'}")
     return text
+
+
+def _within(path: Path, folder: Path) -> bool:
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
 
 
 def _notice(ignored: Mapping[Path, list[str]], folder: Path) -> str:

@@ -220,6 +220,13 @@ def test_a_folder_above_that_is_no_repository_does_not_count(tmp_path: Path) -> 
     assert load_settings(tmp_path / "work", {}, places=home.places).settings.budgets.turns == 40
 
 
+def test_the_users_own_file_in_the_workspace_is_warned_of(tmp_path: Path) -> None:
+    home = Home(tmp_path, user="budgets.turns = 3")
+    (warning,) = load_settings(tmp_path, {}, places=home.places).warnings
+    assert "lies in the workspace, where commands can change it" in warning
+    assert home.load().warnings == ()
+
+
 def git(folder: Path, *args: str) -> str:
     line = ["git", "-C", str(folder), "-c", "user.name=a", "-c", "user.email=a@b", *args]
     return subprocess.run(line, check=True, capture_output=True, text=True).stdout

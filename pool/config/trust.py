@@ -6,7 +6,6 @@ of everything in a file that could widen what Pool may do, so a change of that a
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
@@ -122,27 +121,10 @@ class TrustStore:
         if not self.usable:
             raise OSError(0, "Pool's state folder lies in this folder, where commands could change it", str(self.path))
         body = {"version": VERSION, "folder": str(self.folder), "files": dict(files)}
-        write_private(self.path, json.dumps(body, indent=1) + "\n")
+        # Not at the top: it costs each start 4 ms, and only an answer of the user is written.
+        from pool.config.writing import write_whole
 
-
-def write_private(path: Path, text: str) -> None:
-    """Write a file that is only its owner's, replaced as a whole. Raises OSError."""
-    # Not at the top: it costs each start 4 ms, and only an answer of the user is written.
-    import tempfile
-
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # mkstemp gives the file mode 0600.
-    handle, name = tempfile.mkstemp(prefix=".new-", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(handle)
-        os.replace(name, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        raise
+        write_whole(self.path, json.dumps(body, indent=1) + "\n")
 
 
 def checkout_files(folder: Path) -> tuple[Path, Path]:

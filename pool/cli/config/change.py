@@ -6,7 +6,6 @@ import os
 import shlex
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping, MutableMapping, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -19,10 +18,9 @@ from pool.config.gitexclude import exclude_local
 from pool.config.keys import Key
 from pool.config.settings import SettingsError
 from pool.config.trust import checkout_files, digest
+from pool.config.writing import PRIVATE_MODE, SHARED_MODE, write_whole
 
 NEW_FILE = "# Pool's configuration. All keys: pool config reference\n"
-PRIVATE_MODE = 0o600
-SHARED_MODE = 0o644
 
 
 def change(here: Here, target: str, name: str, values: Sequence[str], *, add: bool) -> int:
@@ -63,7 +61,7 @@ def edit(here: Here, target: str) -> int:
     """Open a file in the user's editor, then check it. Raises `SettingsError`, OSError."""
     path = _file(here, target)
     if not path.exists():
-        _replace(path, NEW_FILE, PRIVATE_MODE if target == "user" else SHARED_MODE)
+        write_whole(path, NEW_FILE, PRIVATE_MODE if target == "user" else SHARED_MODE)
     if target == "local":
         exclude_local(here.read.store.folder)
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
@@ -158,7 +156,7 @@ def _write(here: Here, target: str, path: Path, document: Any) -> None:
     before = next((s for s in here.read.sources if s.checkout and os.path.realpath(s.path) == str(path)), None)
     was_trusted = before is None or here.read.trusted[before.path]
     mode = path.stat().st_mode & 0o777 if path.exists() else PRIVATE_MODE if target == "user" else SHARED_MODE
-    _replace(path, text, mode)
+    write_whole(path, text, mode)
     if target == "user":
         return
     after = read_source(target, path, checkout=True)
@@ -172,7 +170,7 @@ def save_user_file(path: Path, document: Any) -> None:
     """Write the user's own file, for him alone: it may hold what MCP servers are given. Raises OSError."""
     import tomlkit
 
-    _replace(Path(os.path.realpath(path)), tomlkit.dumps(document), PRIVATE_MODE)
+    write_whole(Path(os.path.realpath(path)), tomlkit.dumps(document), PRIVATE_MODE)
 
 
 def _keep_trust(here: Here, source: Source) -> None:
@@ -183,16 +181,3 @@ def _keep_trust(here: Here, source: Source) -> None:
         store.trust({source.path.name: digest(source)})
     except OSError as error:
         sys.stderr.write(f"pool config: this cannot be trusted: {error.strerror}\n")
-
-
-def _replace(path: Path, text: str, mode: int) -> None:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=".new-", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            os.fchmod(handle, mode)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

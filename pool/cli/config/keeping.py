@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 
@@ -10,15 +11,13 @@ from pool.config.credentials import ANY, TABLE, server_name
 from pool.config.files import read_text
 from pool.config.load import load_settings
 from pool.config.settings import SettingsError
-from pool.config.trust import write_private
+from pool.config.writing import write_whole
 
 MOST_CHARS = 8192
 
 
 def keep_key(here: Here, server: str, *, remove: bool) -> int:
     """Read a key from stdin and keep it for a server, or forget it. Raises `SettingsError`, OSError."""
-    import os
-
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 
@@ -44,7 +43,7 @@ def keep_key(here: Here, server: str, *, remove: bool) -> int:
             sys.stderr.write("pool config key: nothing was given, so nothing is kept\n")
             return EXIT_NO
         table[name] = key
-    write_private(path, tomlkit.dumps(document))
+    write_whole(path, tomlkit.dumps(document))
     print(f"the key for {name} is {'forgotten' if remove else f'kept in {path}'}")
     return 0
 

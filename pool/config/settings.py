@@ -125,8 +125,8 @@ class Settings:
     allow, ask and deny are rules for calls, as text. network is what commands reach: off, on, or hosts and presets with
     commas between. gpu shows them the devices of GPUs. readable are files and folders of the home that they may read.
     system replaces the built-in system prompt, append_system is added to it; `{workspace}` in either is the folder.
-    continue_last goes on with the workspace's last session, resume with one by the beginning of its id, fork with a copy
-    of one, `ID@3` with what it was before its third prompt; ephemeral keeps no session.
+    continue_last goes on with the workspace's last session, resume with one by the beginning of its id, fork with a
+    copy of one, `ID@3` with what it was before its third prompt; ephemeral keeps no session.
     """
 
     workspace: Path

@@ -27,6 +27,7 @@ from pool.agent.room import OutOfRoom, RoomMaker
 from pool.agent.state import Nudge, RunState, Steer, Stop, Verdict
 from pool.agent.steering import Steering
 from pool.agent.streaming import ReplyStream
+from pool.config.settings import Mode
 from pool.events import (
     STOP_TABLE,
     GuardFired,
@@ -252,11 +253,11 @@ class Agent:
 
     async def _reply(self) -> Reading:
         """The next reply; where the server refuses the prompt as too long, once more after making room."""
-        first = self._state.turns == 1
+        roomy = self._state.turns == 1 or self.labels.mode() == Mode.PLAN.value
         while True:
             steer, self._steer = self._steer, Steer()
             try:
-                reading = await self._replies.reply(self.history, first_turn=first, steer=steer)
+                reading = await self._replies.reply(self.history, roomy=roomy, steer=steer)
             except ServerProblem as problem:
                 if problem.kind is not ProblemKind.OVERFLOW:
                     raise

@@ -83,10 +83,13 @@ class ReplyStream:
         """The size of a request with these messages."""
         return self.exchange.estimate(messages)
 
-    async def reply(self, history: History, *, first_turn: bool, steer: Steer = Steer()) -> Reading:
-        """One reply, read; a thought that runs away is closed and the turn goes on. Raises `ServerProblem`."""
+    async def reply(self, history: History, *, roomy: bool, steer: Steer = Steer()) -> Reading:
+        """One reply, read; a thought that runs away is closed and the turn goes on. Raises `ServerProblem`.
+
+        roomy: it may think as much as in a first turn, since it plans.
+        """
         budgets = self._limits.run
-        limit = budgets.reasoning_first_turn if first_turn else budgets.reasoning_turn
+        limit = budgets.reasoning_first_turn if roomy else budgets.reasoning_turn
         watch = self._watch(min(budgets.reasoning_soft, limit), limit, self.user_waits)
         ask = Ask(
             history.data,

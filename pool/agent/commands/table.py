@@ -1,6 +1,7 @@
 """The table of commands: reading a line, finding a command by any of its names, completing, executing.
 
-A group of commands is a module with a tuple `COMMANDS`; to add one, name it in `_GROUPS`.
+A group of commands is a module with a tuple `COMMANDS`; to add one, name it in `_GROUPS`. docs/commands.md
+holds the table: `python -m pool.agent.commands.page` prints it anew.
 """
 
 from __future__ import annotations

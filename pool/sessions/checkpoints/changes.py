@@ -22,7 +22,7 @@ from pool.sessions.checkpoints.journal import By, Record, read_journal
 from pool.sessions.checkpoints.states import Changed, Kind, State
 from pool.sessions.checkpoints.textdiff import Hunk, hunks_of, is_binary, line_counts
 from pool.sessions.checkpoints.tree import bytes_of, state_now, unchanged
-from pool.sessions.checkpoints.walk import Scope, Walk
+from pool.sessions.checkpoints.walk import Scope, Seen, Walk
 
 READ_MOST = 64 * 1024 * 1024
 """Larger files are named without their contents."""
@@ -107,12 +107,16 @@ class ChangesView:
         out: list[FileChange] = []
         for path in sorted(seen.keys() | committed.keys()):
             one, old = seen.get(path), committed.get(path)
-            if one and old and one.tracked and one.tracked.oid == old.oid and unchanged(one.tracked, one.found):
+            if one and old and _is_clean(one, old):
                 continue
             change = self._against_commit(path, old, scope)
             if change is not None:
                 out.append(change)
         return out
+
+    def bytes_of(self, state: State | None) -> tuple[bytes | None, str]:
+        """The contents of a state, None for none; and why they are not known, "" if they are."""
+        return self._bytes(state)
 
     def close(self) -> None:
         os.close(self._handle)
@@ -186,6 +190,14 @@ class ChangesView:
             except NoObject as error:
                 why = why or str(error)
         return FileChange(path, before, data, old.mode if old else 0, mode, why)
+
+
+def _is_clean(seen: Seen, old: Committed) -> bool:
+    """Whether git would say, without reading it, that a file is as it was committed."""
+    tracked = seen.tracked
+    if tracked is None or tracked.oid != old.oid or not _alike(old.mode, seen.found.st_mode):
+        return False
+    return unchanged(tracked, seen.found) and seen.found.st_mtime_ns < seen.scope.index_ns
 
 
 def _alike(committed: int, mode: int) -> bool:

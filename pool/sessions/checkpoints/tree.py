@@ -169,6 +169,12 @@ class FileTree:
         """The contents of a state. Raises `Damaged` if they are not kept any more."""
         return bytes_of(state, self._contents, self._walk.scopes.values())
 
+    def unwatch(self) -> None:
+        """Go through everything at each look from now on."""
+        if self._watcher is not None:
+            self._watcher.close()
+            self._watcher = None
+
     def close(self) -> None:
         if self._watcher is not None:
             self._watcher.close()

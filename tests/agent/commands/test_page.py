@@ -10,4 +10,6 @@ PAGE = Path(__file__).parents[3] / "docs" / "commands.md"
 
 
 def test_the_page_holds_the_table() -> None:
-    assert command_table() in PAGE.read_text(encoding="utf-8"), "python -m pool.agent.commands.page prints the new table"
+    assert command_table() in PAGE.read_text(encoding="utf-8"), (
+        "python -m pool.agent.commands.page prints the new table"
+    )

@@ -104,7 +104,12 @@ async def open_session(settings: Settings, approver: Approver) -> AsyncGenerator
             toolbox.protect_memory()
         questions = UserQuestions(approver, hub, WaitingClock())
         asking = NetworkAsking(
-            confinement.network, questions, KeptApprovals(settings.workspace), settings.workspace, hub.emit
+            confinement.network,
+            questions,
+            KeptApprovals(settings.workspace),
+            settings.workspace,
+            hub.emit,
+            toolbox.only_reading,
         )
         tools = (*asking.over(toolbox.tools), AskTool(questions))
         approvals = Approvals(

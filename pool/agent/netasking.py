@@ -43,13 +43,15 @@ class NetworkAsking:
         kept: KeptApprovals,
         workspace: Path,
         tell: Callable[[Body], object],
+        only_reading: Callable[[], bool] = lambda: False,
     ) -> None:
-        """tell takes events for people."""
+        """tell takes events for people. only_reading: whether commands have no network now, whatever is granted."""
         self._network = network
         self._questions = questions
         self._kept = kept
         self._workspace = workspace
         self._tell = tell
+        self._only_reading = only_reading
         self._settled: set[str] = set()
         self._marks: frozenset[str] | None = None
         self._noes = 0
@@ -63,7 +65,7 @@ class NetworkAsking:
         """Grant what is kept for this checkout, and ask about a command that installs packages."""
         from pool_tools.network.presets import installing, presets_for
 
-        if self._network.can_grant:
+        if self._network.can_grant or self._only_reading():
             return
         names = presets_for(self._workspace)
         for name in names:

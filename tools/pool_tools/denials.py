@@ -49,6 +49,8 @@ NO_NETWORK = Reach()
 def _network(hosts: str, reach: Reach) -> str:
     asked = f"ask the user to allow the host {hosts}" if hosts else "ask the user to allow the host that is needed"
     lift = f" ({reach.lift})" if reach.lift else ""
+    if reach.read_only:
+        return "commands only read now, and have no network. Work with what is there"
     if reach.listed:
         return (
             f"commands reach only {reach.listed}, and only by the proxy that HTTPS_PROXY names, which this program may "

@@ -136,7 +136,7 @@ class ShellTool:
             "cwd": str(self._commands.folder),
             "sandbox": self._commands.sandbox.name,
         }
-        if not ok and (missed := missed_hosts(text)) is not None:
+        if not ok and not self._commands.only_reading() and (missed := missed_hosts(text)) is not None:
             data["missed_network"] = missed
         if flows:
             data["network"] = [asdict(flow) for flow in flows[-FLOWS_TOLD:]]

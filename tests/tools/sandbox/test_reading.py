@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,6 +42,26 @@ async def test_commands_only_read_while_they_are_asked_to(desk: Desk) -> None:
     assert written.ok, written.text
     assert desk.bytes_of("a.txt") == b"kept\n"
     assert sorted(path.name for path in desk.folder.iterdir()) == ["a.txt"]
+
+
+async def test_commands_that_only_read_have_no_network(folder: Path) -> None:
+    listener = await asyncio.start_server(lambda _r, w: w.close(), "127.0.0.1", 0)
+    port = listener.sockets[0].getsockname()[1]
+    found = probe(Policy((folder,), network=True))
+    if found.tier == "none":
+        missing(found.reason)
+    desks = make_desk(folder, found.sandbox)
+    desk = next(desks)
+    reading = False
+    desk.toolbox.read_only_when(lambda: reading)
+    reach = f": <>/dev/tcp/127.0.0.1/{port}"
+    async with listener:
+        assert (await desk.call("shell", command=reach)).ok
+        reading = True
+        assert not (await desk.call("shell", command=reach)).ok
+        missed = await desk.call("shell", command="echo 'curl: (6) Could not resolve host: example.org'; exit 6")
+        assert "missed_network" not in missed.data
+    assert next(desks, None) is None
 
 
 async def test_git_reads_in_a_folder_that_cannot_be_written(desk: Desk) -> None:

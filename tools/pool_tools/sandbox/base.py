@@ -66,6 +66,10 @@ class Policy:
         if (self.allow is None) != (self.proxy_folder is None):
             raise ValueError("a list of hosts needs a proxy that serves it")
 
+    def reading(self) -> Policy:
+        """This policy for commands that only read: what they see can go nowhere."""
+        return replace(self, access=Access.READ_ONLY, network=False, allow=None, proxy_folder=None)
+
     @property
     def writable(self) -> bool:
         return self.access is not Access.READ_ONLY
@@ -152,10 +156,10 @@ class Sandbox(Protocol):
 
 @runtime_checkable
 class CanOnlyRead(Protocol):
-    """A sandbox that can also hold commands that write nothing but their temporary files."""
+    """A sandbox that can also hold commands that write nothing but their temporary files, and have no network."""
 
     def read_only(self) -> Sandbox:
-        """This sandbox for such commands, with the same folders and network. It is this one's maker that closes it."""
+        """This sandbox for such commands, with the same folders. It is this one's maker that closes it."""
         ...
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pool_tools.network.starter import PROXY_PORT, SOCKET_NAME, interpreter_folders, proxy_variables, start_command
 from pool_tools.private import PrivateFolder, make_private
-from pool_tools.sandbox.base import Access, Guard, Launch, Policy, Process, start_launch
+from pool_tools.sandbox.base import Guard, Launch, Policy, Process, start_launch
 from pool_tools.sandbox.gitguard import GitPaths, git_paths
 from pool_tools.sandbox.gitrestore import GitGuard
 from pool_tools.sandbox.home import narrowed_homes
@@ -157,10 +157,11 @@ class Bubblewrap:
         return ""
 
     def read_only(self) -> Bubblewrap:
-        """This sandbox for commands that write only to /tmp, which is the same."""
+        """This sandbox for commands that write only to /tmp, which is the same, and have no network."""
         self._folder("tmp")
         view = copy.copy(self)
-        view._policy = replace(self._policy, access=Access.READ_ONLY)
+        view._policy = self._policy.reading()
+        view._shared = None
         view.guard = None
         return view
 

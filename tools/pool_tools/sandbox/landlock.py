@@ -11,7 +11,6 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from pool_tools.private import PrivateFolder, make_private
@@ -120,10 +119,10 @@ class Landlock:
         return self._forker.start(argv, cwd, self._environment(env), self._plan(env), control, output)
 
     def read_only(self) -> Landlock:
-        """This sandbox for commands that write only to TMPDIR, which is the same."""
+        """This sandbox for commands that write only to TMPDIR, which is the same, and have no network."""
         self._folder()
         view = copy.copy(self)
-        view._policy = replace(self._policy, access=Access.READ_ONLY)
+        view._policy = self._policy.reading()
         view.guard = None
         return view
 

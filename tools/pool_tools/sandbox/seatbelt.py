@@ -11,7 +11,6 @@ import os
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from pool_tools.private import PrivateFolder, make_private
@@ -76,10 +75,10 @@ class Seatbelt:
         return f"Seatbelt, untried: writes only {where}, {network}, secrets in your home unreadable"
 
     def read_only(self) -> Seatbelt:
-        """This sandbox for commands that write only to TMPDIR, which is the same."""
+        """This sandbox for commands that write only to TMPDIR, which is the same, and have no network."""
         self.scratch_folder()
         view = copy.copy(self)
-        view._policy = replace(self._policy, access=Access.READ_ONLY)
+        view._policy = self._policy.reading()
         view.guard = None
         return view
 

@@ -23,7 +23,7 @@ MOST_ABOVE = 32
 """Folders above the workspace that are looked into at most."""
 
 NESTED_DEPTH = 4
-NESTED_FOLDERS = 2_000
+NESTED_FOLDERS = 1_000
 NESTED_NAMED = 20
 """Bounds of the look for files deeper in the workspace, and how many of them are named."""
 

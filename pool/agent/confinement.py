@@ -46,13 +46,15 @@ _PORTS = {"http": 80, "https": 443}
 class Confinement:
     """A probed sandbox, and the network of its commands. note tells people what is enforced and what not.
 
-    hidden are files that commands see only once that is allowed, None where the tier cannot hide any.
+    hidden are files that commands see only once that is allowed, None where the tier cannot hide any. lesser: where all
+    this is less than the settings ask for, what is missing and why.
     """
 
     found: Probe
     note: str
     network: SessionNetwork
     hidden: HiddenFiles | None = None
+    lesser: str = ""
 
     async def forbid(self, base_url: str) -> None:
         """Keep commands away from the model server. Raises `SettingsError` if the settings name its port."""
@@ -96,8 +98,8 @@ async def _plain(settings: Settings, policy: Policy, network: Network | None, st
     without = await _probe(settings, replace(policy, gpu=False))
     if without.tier == NoSandbox.name:
         return _made(settings, stack, without, network)
-    note = f"{without.note}. Commands have no GPU: {found.reason}. {found.remedy}"
-    return _made(settings, stack, without, network, note)
+    lesser = f"Commands have no GPU: {found.reason}. {found.remedy}"
+    return replace(_made(settings, stack, without, network, f"{without.note}. {lesser}"), lesser=lesser)
 
 
 async def _listed(settings: Settings, policy: Policy, network: Network, stack: AsyncExitStack) -> Confinement:
@@ -119,9 +121,10 @@ async def _listed(settings: Settings, policy: Policy, network: Network, stack: A
         return made
     without = await _probe(settings, replace(policy, gpu=False))
     if without.tier == NoSandbox.name:
-        return _made(settings, stack, found, network, f"{found.note}; so --net limits nothing")
-    note = f"{without.note}. The network is off: no sandbox that works here can hold a list of hosts ({found.reason})"
-    return _made(settings, stack, without, network, note)
+        note = f"{found.note}; so --net limits nothing"
+        return replace(_made(settings, stack, found, network, note), lesser=note)
+    lesser = f"The network is off: no sandbox that works here can hold a list of hosts ({found.reason})"
+    return replace(_made(settings, stack, without, network, f"{without.note}. {lesser}"), lesser=lesser)
 
 
 def _made(

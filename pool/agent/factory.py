@@ -136,8 +136,11 @@ async def open_session(settings: Settings, approver: Approver) -> AsyncGenerator
         )
         agent.on_prompt = lambda: _begin(instructions, agent, kept)
         chosen = link.info.notes if link.info and not settings.model else ()
-        for note in [*opened.notes, *chosen, *found.notes()]:
+        lesser = (confinement.lesser,) if confinement.lesser else ()
+        for note in [*opened.notes, *chosen, *found.notes(), *lesser]:
             hub.emit(Notice("warning", note))
+        if confined and confinement.found.reason:
+            hub.emit(Notice("info", confinement.note))
         yield Session(
             agent,
             hub,

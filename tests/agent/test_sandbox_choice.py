@@ -18,7 +18,7 @@ from pool.agent.factory import open_session
 from pool.agent.ids import new_id
 from pool.agent.questions import Questions
 from pool.config.settings import Mode, SandboxChoice, Settings, SettingsError
-from pool.events import StopReason
+from pool.events import Notice, StopReason
 from pool.sim.process import RunningSim, running
 from pool.sim.settings import SimSettings
 from pool_tools.sandbox.landlock import NO_GPU
@@ -87,6 +87,7 @@ async def test_where_no_tier_shows_gpus_commands_have_none(tmp_path: Path, monke
         assert made.found.tier == "landlock"
         assert "Commands have no GPU" in made.note
         assert NO_GPU in made.note
+        assert made.lesser.startswith("Commands have no GPU")
         with pytest.raises(SettingsError, match=r"--sandbox required, but .*CUDA"):
             await confine(Settings(tmp_path, gpu=True, sandbox=SandboxChoice.REQUIRED), stack)
 
@@ -95,6 +96,20 @@ async def test_a_session_keeps_its_own_process_private(tmp_path: Path) -> None:
     async with AsyncExitStack() as stack:
         await confine(Settings(tmp_path, sandbox=SandboxChoice.OFF), stack)
         assert ctypes.CDLL(None).prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0
+
+
+async def test_people_are_told_of_what_they_asked_for_and_do_not_get(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    async with ModelServer(answer("Done.")) as server:
+        settings = Settings(tmp_path, base_url=server.url, model=MODEL, ephemeral=True, network="example.org")
+        async with open_session(settings, Questions()) as session:
+            arriving = session.hub.subscribe()
+            session.hub.close()
+            told = [event.body async for event in arriving]
+    warned = [body.text for body in told if isinstance(body, Notice) and body.level == "warning"]
+    assert any("The network is off" in text or "--net limits nothing" in text for text in warned)
 
 
 async def test_in_plan_mode_commands_run_and_change_nothing(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import Any
@@ -16,9 +17,9 @@ from pool.events import ChangedFile, CheckpointTaken, Notice
 from pool.sessions.checkpoints.checkpoints import Checkpoints
 from pool.sessions.checkpoints.contents import Damaged
 from pool.sessions.checkpoints.journal import JournalBusy
+from pool.sessions.checkpoints.looks import Look, Skipped, Stopped
 from pool.sessions.checkpoints.states import Changed
 from pool.sessions.checkpoints.textdiff import line_counts
-from pool.sessions.checkpoints.tree import Look, Skipped
 from pool_tools import Effect, ToolError
 from pool_tools.blocking import CancelFlag, run_blocking
 from pool_tools.text import plural, visible
@@ -26,6 +27,9 @@ from pool_tools.workspace import Workspace
 
 START_SECONDS = 0.3
 """The first look begins so long after the prompt: the request goes out first."""
+
+WAIT_SECONDS = 1.0
+"""A call that waits longer for the first look says so."""
 
 SLOW_SECONDS = 2.0
 """A first look that took longer is worth a word."""
@@ -57,6 +61,7 @@ class Checkpointer:
         self._only_reading = only_reading
         self._opening: asyncio.Task[Checkpoints | None] | None = None
         self._go = asyncio.Event()
+        self._stop = threading.Event()
         self._turn = asyncio.Lock()
         self._path = ""
         self._open_call = False
@@ -135,6 +140,9 @@ class Checkpointer:
         self.prepare()
         assert self._opening is not None
         self._go.set()
+        await asyncio.wait({self._opening}, timeout=WAIT_SECONDS)
+        if not self._opening.done():
+            self._tell("waits", "the first look at the files is not over yet; what may write waits for it", "info")
         return await asyncio.shield(self._opening)
 
     @contextlib.asynccontextmanager
@@ -148,21 +156,22 @@ class Checkpointer:
         """Take a last look if jobs were running, and let go of the files."""
         if self._opening is None:
             return
-        if not self._opening.done() and not self._go.is_set():
-            self._opening.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            checkpoints = await self._opening
-            if checkpoints is not None:
-                with contextlib.suppress(OSError):
-                    await self._after_jobs(checkpoints)
-                await asyncio.to_thread(checkpoints.close)
+        self._stop.set()
+        self._go.set()
+        checkpoints = await self._opening
+        if checkpoints is not None:
+            with contextlib.suppress(OSError):
+                await self._after_jobs(checkpoints)
+            await asyncio.to_thread(checkpoints.close)
 
     async def _opened(self) -> Checkpoints | None:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(START_SECONDS):
                 await self._go.wait()
         try:
-            checkpoints = await asyncio.to_thread(_opened, self._open)
+            checkpoints = await asyncio.to_thread(_opened, self._open, self._stop)
+        except Stopped:
+            return None
         except (OSError, JournalBusy) as error:
             self._failed(error)
             return None
@@ -197,14 +206,17 @@ class Checkpointer:
         shown = "; ".join(visible(name) for name in new)
         self._hub.emit(Notice("warning", f"not kept for undo: {shown}{more}"))
 
-    def _tell(self, key: str, text: str) -> None:
+    def _tell(self, key: str, text: str, level: str = "warning") -> None:
         if key not in self._told:
             self._told.add(key)
-            self._hub.emit(Notice("warning", text))
+            self._hub.emit(Notice(level, text))
 
 
-def _opened(open_: Callable[[], Checkpoints]) -> Checkpoints:
+def _opened(open_: Callable[[], Checkpoints], stop: threading.Event) -> Checkpoints:
+    if stop.is_set():
+        raise Stopped
     checkpoints = open_()
+    checkpoints.tree.stop = stop
     try:
         checkpoints.begin()
     except BaseException:

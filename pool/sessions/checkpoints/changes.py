@@ -19,9 +19,9 @@ from pool.sessions.checkpoints.contents import Contents, Damaged
 from pool.sessions.checkpoints.githead import Committed, files_of, head_commit
 from pool.sessions.checkpoints.gitobjects import NoObject
 from pool.sessions.checkpoints.journal import By, Record, read_journal
+from pool.sessions.checkpoints.present import bytes_of, state_now, unchanged
 from pool.sessions.checkpoints.states import Changed, Kind, State
 from pool.sessions.checkpoints.textdiff import Hunk, hunks_of, is_binary, line_counts
-from pool.sessions.checkpoints.tree import bytes_of, state_now, unchanged
 from pool.sessions.checkpoints.walk import Scope, Seen, Walk
 
 READ_MOST = 64 * 1024 * 1024

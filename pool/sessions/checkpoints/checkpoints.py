@@ -16,9 +16,10 @@ from pathlib import Path
 from pool.sessions.checkpoints.catalogue import read_catalogue, share, write_catalogue
 from pool.sessions.checkpoints.contents import Contents, Damaged
 from pool.sessions.checkpoints.journal import Journal, Record
+from pool.sessions.checkpoints.looks import Limits, Look, Skipped
 from pool.sessions.checkpoints.restore import leftovers
 from pool.sessions.checkpoints.states import Changed, Sig, State, state_from
-from pool.sessions.checkpoints.tree import FileTree, Limits, Look, Skipped
+from pool.sessions.checkpoints.tree import FileTree
 
 _NAME_CHARS = 24
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from pool.sessions.checkpoints.beneath import FOLDER_FLAGS, parent_of
+from pool.sessions.checkpoints.present import state_now
 from pool.sessions.checkpoints.states import Changed, State, changed_from
-from pool.sessions.checkpoints.tree import state_now
 from pool_tools.atomic import sync_folder
 
 _FOLDER_MODE = 0o777

@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
+import threading
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from pool.sessions.checkpoints.beneath import parent_of, read_at, state_of
 from pool.sessions.checkpoints.contents import Contents, Damaged, fits, git_key, key_of
-from pool.sessions.checkpoints.gitindex import Tracked
-from pool.sessions.checkpoints.gitobjects import NoObject
 from pool.sessions.checkpoints.ignored import IGNORE_FILE
+from pool.sessions.checkpoints.looks import Limits, Look, Skipped, Stopped
 from pool.sessions.checkpoints.notify import Watcher
+from pool.sessions.checkpoints.present import bytes_of, state_now, unchanged
 from pool.sessions.checkpoints.repository import repository_of
 from pool.sessions.checkpoints.states import Changed, Sig, State, sig_of
 from pool.sessions.checkpoints.walk import Scope, Seen, Walk, is_kept
@@ -30,57 +29,6 @@ UNCERTAIN_NS = 50_000_000
 
 FOLDERS_MOST = 64
 """Folders that came or went between two looks, up to which they are looked at one by one."""
-
-NAMED_MOST = 20
-"""Skipped files that are named; the others are counted."""
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What is kept at most. copied_files and copied_bytes hold for the first look, all_bytes for the session.
-
-    untracked: files and folders outside an index that are looked at. verify_seconds: how long the first look may read
-    tracked files to see whether they are what git holds; of the rest git's own stat data is believed. secured: files
-    that one command may change whose earlier contents are copied from git at once; of the rest git keeps them.
-    """
-
-    file_bytes: int = 16 * 1024 * 1024
-    copied_files: int = 5_000
-    copied_bytes: int = 128 * 1024 * 1024
-    all_bytes: int = 1024 * 1024 * 1024
-    untracked: int = 20_000
-    outside_git: int = 5_000
-    verify_seconds: float = 15.0
-    secured: int = 5_000
-
-
-@dataclass(slots=True)
-class Skipped:
-    """What is not kept: some paths with the reason, and how many there are."""
-
-    named: list[str] = field(default_factory=list[str])
-    count: int = 0
-
-    def add(self, path: str, why: str) -> None:
-        self.count += 1
-        if len(self.named) < NAMED_MOST:
-            self.named.append(f"{path}: {why}")
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """What a look found: changes, how many contents were copied for it and their bytes, and what was skipped.
-
-    folders are new ones, each ending in `/`; whole says that everything was gone through.
-    """
-
-    changes: list[Changed]
-    copied: int
-    copied_bytes: int
-    skipped: Skipped
-    seconds: float
-    folders: tuple[str, ...] = ()
-    whole: bool = False
 
 
 class FileTree:
@@ -109,6 +57,8 @@ class FileTree:
         self._own = False
         self.in_git = False
         self.first: Look | None = None
+        self.stop = threading.Event()
+        """Set from another thread, it ends the first look with `Stopped`."""
 
     # -- looking
 
@@ -203,6 +153,8 @@ class FileTree:
         copies: list[Seen] = []
         untracked: list[str] = []
         for seen in self._walk.all():
+            if self.stop.is_set():
+                raise Stopped
             sig = sig_of(seen.found)
             key = earlier_keys.get(seen.path, "") if earlier.get(seen.path) == sig else ""
             if not self._still_there(key, seen):
@@ -426,56 +378,6 @@ class FileTree:
     def _certain(sig: Sig) -> Sig:
         """sig, or one that is equal to none if the file may still be changing."""
         return sig if time.time_ns() - sig[3] > UNCERTAIN_NS else (sig[0], sig[1], sig[2], -1, sig[4])
-
-
-def state_now(root: int, path: str, like: str, limit: int) -> State | None:
-    """What is at path below root, with the same kind of key as like, so that both can be compared."""
-    found = state_of(root, path)
-    if found is None or not is_kept(found.st_mode):
-        return None
-    try:
-        with parent_of(root, path) as (folder, name):
-            read = read_at(folder, name, limit)
-    except OSError:
-        read = None
-    if read is None:
-        return State("", found.st_mode, found.st_size)
-    data, found = read
-    key = git_key(data, len(like) // 2) if like.startswith("o") else key_of(data)
-    return State(key, found.st_mode, found.st_size)
-
-
-def bytes_of(state: State, contents: Contents, scopes: Iterable[Scope]) -> bytes:
-    """The contents of a state, from Pool's store or from git. Raises `Damaged` if they cannot be had."""
-    if not state.key:
-        raise Damaged("these contents were not kept")
-    if state.key in contents:
-        return contents.get(state.key)
-    why = "these contents were not kept"
-    for scope in scopes:
-        if scope.objects is None or not state.key.startswith("o"):
-            continue
-        try:
-            data = scope.objects.blob(bytes.fromhex(state.key[1:]))
-        except NoObject as error:
-            why = f"git does not hold them any more ({error})"
-            continue
-        if len(data) != state.size:
-            raise Damaged("git holds them in another form only")
-        return data
-    raise Damaged(why)
-
-
-def unchanged(tracked: Tracked, found: os.stat_result) -> bool:
-    """Whether a file is as git last saw it, by its stat data."""
-    seconds, nanoseconds = divmod(found.st_mtime_ns, 1_000_000_000)
-    return (
-        tracked.size == found.st_size & 0xFFFFFFFF
-        and tracked.mtime[0] == seconds & 0xFFFFFFFF
-        and tracked.mtime[1] in (0, nanoseconds)
-        and tracked.ino in (0, found.st_ino & 0xFFFFFFFF)
-        and stat.S_IFMT(tracked.mode) == stat.S_IFMT(found.st_mode)
-    )
 
 
 def _one(changed: Changed | None) -> Iterator[Changed]:

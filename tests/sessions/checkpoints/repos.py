@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pool.sessions.checkpoints.checkpoints import Checkpoints
-from pool.sessions.checkpoints.tree import Limits
+from pool.sessions.checkpoints.looks import Limits
 
 Act = Callable[[], object]
 

@@ -13,8 +13,8 @@ import pytest
 from pool.sessions.checkpoints import walk
 from pool.sessions.checkpoints.checkpoints import Checkpoints
 from pool.sessions.checkpoints.contents import Contents, Damaged, key_of
+from pool.sessions.checkpoints.looks import Limits
 from pool.sessions.checkpoints.notify import Watcher
-from pool.sessions.checkpoints.tree import Limits
 from pool.sessions.checkpoints.undo import Verdict, carry_out, plan_undo
 from tests.sessions.checkpoints.repos import act, checkpoints, git, repository, tree
 

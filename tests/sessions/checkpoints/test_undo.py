@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pool.sessions.checkpoints.tree import Limits
+from pool.sessions.checkpoints.looks import Limits
 from pool.sessions.checkpoints.undo import Verdict, carry_out, plan_redo, plan_undo
 from tests.sessions.checkpoints.repos import act, checkpoints, git, repository, tree
 

@@ -98,7 +98,7 @@ class ReplyStream:
             watch=watch,
             thinking_off=steer.no_thought,
         )
-        reading = await (self._unthinking(ask, history) if self._limits.no_thought else self.exchange.ask(ask))
+        reading = await self._asked(ask, history)
         if reading.ending is Ending.REPETITION and not reading.content.strip() and not reading.broken:
             watch.keep = repetition_start(reading.reasoning, self._guards.signals.zlib_ratio)
             repairs = (*reading.repairs, CUT_IN_CIRCLES)
@@ -124,7 +124,7 @@ class ReplyStream:
             watch=watch,
             beside=asked.beside,
         )
-        reading = _without_repetition(await self.exchange.ask(ask), watch)
+        reading = _without_repetition(await self._asked(ask, history), watch)
         if reading.ending is not Ending.STOPPED:
             return reading
         return await self._close_thought(ask, reading, watch, history, asked.max_tokens)
@@ -192,15 +192,16 @@ class ReplyStream:
         """
         return bool(self.exchange.link.dialect.continue_message) and (watch.counted or not watch.count_asked)
 
-    async def _unthinking(self, ask: Ask, history: History) -> Reading:
-        """A reply whose thought is closed before it begins; the chat template's switch stays on."""
+    async def _asked(self, ask: Ask, history: History) -> Reading:
+        """The reply; with `Limits.no_thought` one whose thought is closed before it begins: the template stays on."""
+        if not self._limits.no_thought:
+            return await self.exchange.ask(ask)
         dialect = self.exchange.link.dialect
         message = Message(Role.ASSISTANT, "", CLOSING_SENTENCE, dialect.reasoning_history)
         reading = await self.exchange.ask(
             replace(
                 ask,
                 messages=[*ask.messages, history.encode(message).data],
-                max_tokens=self._limits.run.answer_tokens,
                 extra={**ask.extra, **(dialect.continue_message or {})},
                 thinking_off=False,
             )

@@ -117,7 +117,6 @@ COMMANDS = (
         "mode",
         "what runs without asking",
         _mode,
-        aliases=("permissions", "approvals"),
         hint="[MODE]",
         arguments=words(*(mode.value for mode in MODES)),
     ),

@@ -21,8 +21,7 @@ from tests.cases.driver import ModelServer, answer, call, driving
 PEOPLE_TYPE = {
     "clear": "new",
     "cost": "usage",
-    "permissions": "mode",
-    "approvals": "mode",
+    "permissions": "approvals",
     "exit": "quit",
     "QUIT": "quit",
     "?": "help",
@@ -65,7 +64,8 @@ def test_a_line_is_a_command_or_a_prompt(line: str, typed: Typed | None) -> None
 
 async def test_commands_that_look_and_that_set(tmp_path: Path) -> None:
     (tmp_path / "AGENTS.md").write_text("Use tabs.")
-    async with ModelServer(answer("The port is 8080.")) as server, driving(server.url, tmp_path) as driver:
+    rules = {"allow": ("shell(git log *)",)}
+    async with ModelServer(answer("The port is 8080.")) as server, driving(server.url, tmp_path, **rules) as driver:
         talk = Conversation(driver.session)
         assert "no answer to copy" in text_of(await execute("/copy", talk))
         await talk.submit("Which port?")
@@ -79,7 +79,9 @@ async def test_commands_that_look_and_that_set(tmp_path: Path) -> None:
         assert "/cost" in await said("/help usage")
         assert "allow-all" in await said("/status")
         assert "mode plan" in await said("/mode plan")
-        assert "* | plan" in await said("/approvals")
+        assert "* | plan" in await said("/mode")
+        assert "mode plan" in await said("/permissions")
+        assert "allow shell(git log *) | settings" in await said("/approvals")
         assert "512" in await said("/think low")
         assert "low" in await said("/think")
         assert "session-tokens: 5,000,000" in await said("/budget session-tokens 5,000,000")

@@ -53,6 +53,11 @@ class Toolbox:
             GitTool(self._commands),
         )
 
+    @property
+    def commands(self) -> Commands:
+        """What runs the tools' commands."""
+        return self._commands
+
     def read_only_when(self, asked: Callable[[], bool]) -> None:
         """Commands write nothing whenever asked says so as they start, where the sandbox can hold that."""
         self._commands.read_only_when(asked)

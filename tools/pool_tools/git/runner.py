@@ -85,15 +85,16 @@ class Output:
 
 
 class Git:
-    """Runs git in the workspace's main folder."""
+    """Runs git in the workspace's main folder. env are variables besides, such as that of another index."""
 
-    def __init__(self, commands: Commands) -> None:
+    def __init__(self, commands: Commands, env: Mapping[str, str] = MappingProxyType({})) -> None:
         self.commands = commands
+        self._env = env
 
-    async def read(self, *args: str) -> Output:
-        """A git command that changes nothing: no locks, no hooks, output and complaints apart."""
+    async def read(self, *args: str, limit: float = READ_SECONDS) -> Output:
+        """A git command that changes nothing: no locks, no hooks, output and complaints apart. limit is in seconds."""
         mark = secrets.token_hex(16)
-        output = await self._run(("/bin/sh", "-c", _SEPARATE, mark, *self._argv(_READING, args)), READ_SECONDS)
+        output = await self._run(("/bin/sh", "-c", _SEPARATE, mark, *self._argv(_READING, args)), limit)
         out, found, err = output.out.rpartition(mark.encode())
         if not found:
             return output
@@ -120,7 +121,7 @@ class Git:
 
     async def _run(self, argv: tuple[str, ...], limit: float, env: Mapping[str, str] = MappingProxyType({})) -> Output:
         kept = _Kept()
-        ended = await self.commands.run(argv, limit, kept.add, {**ENVIRONMENT, **env})
+        ended = await self.commands.run(argv, limit, kept.add, {**ENVIRONMENT, **self._env, **env})
         return Output(ended.status, kept.data(), "", kept.cut, ended)
 
 

@@ -38,6 +38,10 @@ MOST_LINES = 2_000
 """Lines shown of an opened result; copying the block gives all."""
 
 LEAST_TITLE_CELLS = 12
+"""With less room for the title, the details beside it are left out."""
+
+WAITING_CELLS = 28
+"""What a head has besides a command that waits for an answer."""
 
 
 class CallState(StrEnum):
@@ -165,6 +169,12 @@ class ToolCard(Block):
             return f"$ {one_line(first)}{' …' if more else ''}"
         return one_line(facts.title) or f"{one_line(facts.name) or 'call'} {one_line(facts.path)}".strip()
 
+    def _head_says_all(self, at: Layout) -> bool:
+        """Whether the head has a whole command, so that it need not be repeated."""
+        preview = self.facts.preview.strip()
+        fits = fit(preview, at.width - WAITING_CELLS) == preview
+        return self.facts.preview_kind == "command" and one_line(preview) == preview and fits
+
     def _details(self, now: float) -> list[str]:
         facts = self.facts
         match facts.state:
@@ -202,7 +212,7 @@ class ToolCard(Block):
                 return []
             case CallState.WAITING:
                 why = text_rows(clean(facts.why), at, look.warning) if facts.why else []
-                return why + self._preview(at)
+                return why + ([] if self._head_says_all(at) else self._preview(at))
             case CallState.RUNNING:
                 lines = self._output.last
                 return output_rows(lines if not self.is_folded else lines[-LIVE_LINES:], at, look.muted)

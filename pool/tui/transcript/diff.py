@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from rich.segment import Segment
 from rich.style import Style
@@ -24,6 +25,8 @@ MOST_LINES = 3_000
 def diff_rows(text: str, at: Layout) -> list[Line]:
     """The rows of a unified diff."""
     found = parse(clean(text))
+    if found and found[0].sign == "@" and found[0].number <= 1 and not found[0].text:
+        found = found[1:]
     hidden = len(found) - MOST_LINES
     rows = pairs(found[:MOST_LINES])
     digits = max([len(str(entry.number)) for entry in found] or [1])
@@ -54,7 +57,8 @@ def _beside(old: DiffLine | None, new: DiffLine | None, digits: int, at: Layout)
     if new is not None and new.sign == "@":
         return [_hunk(new, digits, at)]
     half = (at.width - 1) // 2
-    left, right = _half(old, half, digits, at), _half(new, half, digits, at)
+    before = replace(old, number=old.old) if old is not None and old is new else old
+    left, right = _half(before, half, digits, at), _half(new, half, digits, at)
     out: list[Line] = []
     for number in range(max(len(left), len(right))):
         segments = [*_at(left, number, half), Segment("│", look.border), *_at(right, number, half)]

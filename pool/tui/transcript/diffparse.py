@@ -25,12 +25,16 @@ Spans = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class DiffLine:
-    """One line of a diff. sign is " ", "-", "+", or "@" for the head of a hunk; words are the parts that changed."""
+    """One line of a diff. sign is " ", "-", "+", or "@" for the head of a hunk; words are the parts that changed.
+
+    number is the line's in its file, the new one where it stands in both; old is then its number in the old one.
+    """
 
     sign: str
     number: int
     text: str
     words: Spans = ()
+    old: int = 0
 
 
 Pair = tuple[DiffLine | None, DiffLine | None]
@@ -47,7 +51,7 @@ def parse(text: str) -> list[DiffLine]:
             old, new, started = int(head[1]), int(head[2]), True
             out.append(DiffLine("@", new, head[3].strip()))
         elif started and row[:1] in (" ", "") and row:
-            out.append(DiffLine(" ", new, row[1:]))
+            out.append(DiffLine(" ", new, row[1:], old=old))
             old, new = old + 1, new + 1
         elif started and row[0:1] == "-":
             out.append(DiffLine("-", old, row[1:]))

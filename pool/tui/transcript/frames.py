@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-MOST_FRAMES = 25
+MOST_FRAMES = 20
 """Frames a second."""
 
 LEAST_FRAMES = 4

@@ -35,6 +35,8 @@ def coloured(code: str, language: str, palette: Palette) -> list[list[Run]]:
     for kind, text in lexer.get_tokens(code):
         style = _style(palette, kind)
         first, *more = text.split("\n")
+        if first and first.isspace():
+            style = palette.block
         if first:
             out[-1].append((first, style))
         for part in more:

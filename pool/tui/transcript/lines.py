@@ -54,7 +54,8 @@ class Line:
 
 def drawn(segments: Sequence[Segment], width: int, base: Style, fill: Style | None) -> Strip:
     """Segments on a base style as a strip of width cells, the rest of the row in fill."""
-    strip = Strip([Segment(text, base + style if style else base) for text, style, _ in segments if text])
+    laid = [Segment(text, base + style if style else base) for text, style, _ in segments if text]
+    strip = Strip(Segment.simplify(laid))
     return strip.adjust_cell_length(width, base + fill if fill else base)
 
 

@@ -69,6 +69,7 @@ class GrowingMarkdown:
         self._known: dict[str, Any] = {}
         self._used: dict[str, tuple[str, str]] = {}
         self._any_closed = False
+        self._looked_at = 0
 
     def append(self, text: str) -> None:
         """Take more text."""
@@ -86,7 +87,7 @@ class GrowingMarkdown:
         """Close every block anew at the next `open`."""
         self._restarted()
         self._tail = self.text
-        self._known, self._used, self._any_closed = {}, {}, False
+        self._known, self._used, self._any_closed, self._looked_at = {}, {}, False, 0
 
     def open(self) -> list[Group]:
         """Parse what is not closed, close what can be, and give the blocks that are still open."""
@@ -102,8 +103,11 @@ class GrowingMarkdown:
     def _close(self, found: list[Group], references: dict[str, Any]) -> list[Group]:
         """Close blocks that whole lines follow; what is left of found is still open."""
         whole = self._tail.rpartition("\n")[0]
-        sure, _ = self._parse(whole) if whole else ([], {})
+        if len(whole) == self._looked_at:
+            return found
+        sure, _ = self._parse(whole)
         if len(sure) < 2:
+            self._looked_at = len(whole)
             return found
         count = len(sure) - 1
         end = _end(sure[-2])
@@ -115,6 +119,7 @@ class GrowingMarkdown:
         for _ in range(end):
             place = self._tail.find("\n", place) + 1
         self._tail = self._tail[place:]
+        self._looked_at = 0
         return found[count:]
 
     def _parse(self, text: str) -> tuple[list[Group], dict[str, Any]]:

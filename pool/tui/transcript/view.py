@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from rich.segment import Segment
+from rich.style import Style
 from textual import events
 from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 MARGIN_CELLS = 2
 """Cells left of each row: the mark of a prompt or of the chosen block, and a blank."""
+
+BAR_STEPS = 8
+"""How finely Textual draws a scroll bar, in parts of a cell."""
 
 LEAST_WAIT_SECONDS = 0.001
 """Timers of Textual want some time."""
@@ -60,6 +64,8 @@ class TranscriptView(ScrollView, can_focus=True):
         self._tick: Timer | None = None
         self._live: set[Entry] = set()
         self._moving = False
+        self._base = Style.null()
+        self._bar = (0, 0, 0)
 
     # -- set-up, size and theme
 
@@ -89,7 +95,10 @@ class TranscriptView(ScrollView, can_focus=True):
         """Lay out for another width or theme, if there is one. The row at the top stays where it is."""
         width = max(2, self.size.width - self.scrollbar_size_vertical - MARGIN_CELLS)
         look = palette(lambda name: self.get_component_rich_style(name, partial=True), self._code_style)
-        store = self.store
+        store, base = self.store, self.rich_style
+        if base != self._base:
+            self._base = base
+            self.refresh()
         if not self.size or (store.is_ready and (store.at.width, store.at.palette) == (width, look)):
             self._sync()
             return
@@ -187,18 +196,24 @@ class TranscriptView(ScrollView, can_focus=True):
                 if top <= (last := max(0, store.heights.total - height)):
                     break
                 top = last
-            self._set_total()
+            self._set_total(top)
             if top != self.scroll_y:
                 self.scroll_y = top
             self.scroll_target_y = top
 
-    def _set_total(self) -> None:
-        """Tell the scroll bar how much there is. Nothing else depends on it, so no layout of the screen is needed."""
-        size = Size(self.size.width, self.store.heights.total)
-        if size != self.virtual_size:
-            self.set_reactive(cast("Reactive[Size]", Widget.virtual_size), size)
-            self.vertical_scrollbar.window_virtual_size = size.height
-            self.vertical_scrollbar.window_size = self.size.height
+    def _set_total(self, top: int) -> None:
+        """Tell how much there is. Nothing else depends on it, so no layout of the screen is needed.
+
+        The scroll bar is drawn anew only if it would look different: it has eight steps for each of its cells.
+        """
+        total, height = self.store.heights.total, self.size.height
+        self.set_reactive(cast("Reactive[Size]", Widget.virtual_size), Size(self.size.width, total))
+        steps = BAR_STEPS * height
+        looks = (height, steps * height // max(1, total), steps * top // max(1, total))
+        if looks != self._bar:
+            self._bar = looks
+            bar = self.vertical_scrollbar
+            bar.window_virtual_size, bar.window_size, bar.position = total, height, top
 
     @contextmanager
     def _moved_by_us(self) -> Generator[None]:
@@ -209,11 +224,13 @@ class TranscriptView(ScrollView, can_focus=True):
             self._moving = was
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        super().watch_scroll_y(old_value, new_value)
+        old, new = round(old_value), round(new_value)
+        if old != new:
+            self.refresh(self.size.region)
         if not self._moving and self.store.is_ready:
-            if not round(new_value) and old_value - new_value > self.size.height and len(self.store):
+            if not new and old - new > self.size.height and len(self.store):
                 self.store.rows(self.store.entries[0])
-            self._move_to(round(new_value))
+            self._move_to(new)
             self._set_follow(self._is_at_end())
 
     def _set_follow(self, follows: bool) -> None:
@@ -224,7 +241,7 @@ class TranscriptView(ScrollView, can_focus=True):
     # -- drawing
 
     def render_line(self, y: int) -> Strip:
-        store, width, base = self.store, self.size.width, self.rich_style
+        store, width, base = self.store, self.size.width, self._base
         found = store.line(y + self.scroll_offset.y) if store.is_ready else None
         if found is None:
             return Strip.blank(width, base)

@@ -179,7 +179,7 @@ async def test_a_call_from_its_first_argument_to_its_end() -> None:
         "● shell · writing arguments, 12 characters",
         "● shell · writing arguments, 40 characters",
         "● $ make",
-        "? $ make · waits for your answer │ it writes │ make",
+        "? $ make · waits for your answer │ it writes",
         "● $ make",
         "● $ make · running 0 s",
         "● $ make · running 0 s │ building",

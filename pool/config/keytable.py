@@ -21,6 +21,7 @@ from pool.config.kinds import (
     WholeOrServer,
 )
 from pool.config.settings import MODE_ALIASES, SANDBOX_ALIASES, THINKING_LEVELS, Mode, SandboxChoice
+from pool.config.uikeys import UI_KEYS
 
 TABLES = {
     "": "",
@@ -34,6 +35,7 @@ TABLES = {
     "context": "What happens when the window fills up.",
     "prompt": "The system prompt.",
     "agents_md": "AGENTS.md files.",
+    "ui": "The full-screen interface. See interface.md.",
     "guards": "Thresholds of the guards. 0 switches a rule off. See guards.md.",
     "guards.repeats": "At how many equal calls with equal results something is done.",
     "guards.signals": "When the end of a thought counts as repeating itself.",
@@ -344,4 +346,4 @@ _REST = (
     ),
 )
 
-KEYS: tuple[Key, ...] = (*_TOP, *_SERVER, *_MODEL, *_MAY, *BUDGET_KEYS, *_REST, *GUARD_KEYS)
+KEYS: tuple[Key, ...] = (*_TOP, *_SERVER, *_MODEL, *_MAY, *BUDGET_KEYS, *_REST, *UI_KEYS, *GUARD_KEYS)

@@ -289,6 +289,34 @@ class TextTable(Kind):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class KeyTable(Kind):
+    """A table of names, each with a text or a list of texts; kept as lists."""
+
+    @property
+    def words(self) -> str:
+        return 'a table of keys, as { fold = "ctrl+x", send = ["enter", "f5"] }'
+
+    @property
+    def textual(self) -> bool:
+        return False
+
+    def read(self, value: object) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        if not isinstance(value, Mapping):
+            raise self._no()
+        out: list[tuple[str, tuple[str, ...]]] = []
+        for name, one in cast(Mapping[str, object], value).items():
+            try:
+                out.append((name, Texts().read([one] if isinstance(one, str) else one)))
+            except ValueError:
+                raise self._no() from None
+        return tuple(out)
+
+    def schema(self) -> dict[str, Any]:
+        text = {"type": "string", "pattern": r"\S"}
+        return {"type": "object", "additionalProperties": {"anyOf": [text, {"type": "array", "items": text}]}}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class ScalarTable(Kind):
     """A table of names and single values; refused are names that may not be used."""
 

@@ -7,6 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from pool.config.guards import GuardSettings
+from pool.config.interface import InterfaceSettings
 
 USUAL_PORTS = (8000, 30000, 8080, 11434, 1234)
 """Where local servers listen by default: vLLM, SGLang, llama.cpp, Ollama, LM Studio."""
@@ -152,6 +153,7 @@ class Settings:
     summary_tokens: int = 1500
     sampling: SamplingSettings = SamplingSettings()
     agents_md: AgentsMd = AgentsMd()
+    ui: InterfaceSettings = field(default_factory=InterfaceSettings)
     system: str = ""
     append_system: str = ""
     think_tags: tuple[str, ...] = ()

@@ -6,6 +6,8 @@ Ctrl-S, which multiplexers and flow control take.
 
 from __future__ import annotations
 
+import difflib
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -57,21 +59,101 @@ APP_KEYS = (
 """Keys that work wherever the focus is."""
 
 
-class KeyError_(ValueError):
+MODIFIERS = frozenset({"ctrl", "alt", "shift", "super", "hyper", "meta"})
+ALIASES = {
+    **{"esc": "escape", "return": "enter", "pgup": "pageup", "page_up": "pageup", "pgdn": "pagedown"},
+    **{
+        "page_down": "pagedown",
+        "del": "delete",
+        "ins": "insert",
+        "bs": "backspace",
+        "control": "ctrl",
+        "option": "alt",
+    },
+}
+NAMED = frozenset(
+    "up down left right home end pageup pagedown insert delete enter tab escape backspace space".split()
+) | frozenset(f"f{n}" for n in range(1, 25))
+"""Names of keys that have no character, as Textual has them."""
+
+CHARACTER_NAMES = {
+    **{"solidus": "slash", "reverse_solidus": "backslash", "commercial_at": "at", "hyphen_minus": "minus"},
+    **{"plus_sign": "plus", "low_line": "underscore"},
+}
+"""Where Textual calls a character otherwise than Unicode does."""
+
+
+class RemapError(ValueError):
     """A remapping that cannot be used. The message names the action, the key and the remedy."""
 
 
-def remapped(keys: Mapping[str, Iterable[str] | str]) -> dict[str, str]:
-    """A keymap as Textual takes it, from `[keys]` of the configuration: action to key or keys. Raises `KeyError_`."""
-    known = {k.id for k in (*PROMPT_KEYS, *APP_KEYS)}
-    out: dict[str, str] = {}
-    for name, given in keys.items():
-        if name not in known:
-            raise KeyError_(f"there is no action {name!r} to give a key to; there are {', '.join(sorted(known))}")
-        wanted = [given] if isinstance(given, str) else list(given)
-        if not wanted or not all(w.strip() for w in wanted):
-            raise KeyError_(f"the action {name!r} needs a key, such as 'ctrl+r' or ['f5', 'ctrl+r']")
-        out[name] = ",".join(w.strip() for w in wanted)
+def key_name(text: str) -> str:
+    """A key as Textual calls it: `Ctrl+/` is `ctrl+slash`. Raises `RemapError` for what is no key, or is for typing."""
+    *before, last = [p.strip() for p in (text.strip()[:-1] + "PLUS" if text.endswith("+") else text.strip()).split("+")]
+    modifiers = {ALIASES.get(m.lower(), m.lower()) for m in before}
+    name = "+" if last == "PLUS" else last
+    if len(name) == 1:
+        plain = not modifiers - {"shift"}
+        name = name.lower() if name.isalnum() else _character_name(name)
+        if plain:
+            raise RemapError(f"{text!r} is needed for typing; add ctrl or alt, or take a function key")
+    else:
+        name = ALIASES.get(name.lower(), name.lower())
+    if unknown := modifiers - MODIFIERS:
+        raise RemapError(f"{text!r} is no key: {unknown.pop()!r} is none of {', '.join(sorted(MODIFIERS))}")
+    if not name or (len(name) > 1 and name not in NAMED and not _is_character_name(name)):
+        raise RemapError(f"{text!r} is no key; `pool keys` shows how the keys of this terminal are called")
+    return "+".join([*sorted(modifiers), name])
+
+
+def _character_name(character: str) -> str:
+    name = unicodedata.name(character, "").lower().replace("-", "_").replace(" ", "_")
+    return CHARACTER_NAMES.get(name, name)
+
+
+def _is_character_name(name: str) -> bool:
+    if name in CHARACTER_NAMES.values():
+        return True
+    try:
+        unicodedata.lookup(name.replace("_", " "))
+    except KeyError:
+        return False
+    return True
+
+
+Bound = Mapping[str, tuple[str, ...]]
+"""The keys of every action, by the action's id."""
+
+DEFAULTS: Bound = {k.id: k.keys for k in (*PROMPT_KEYS, *APP_KEYS)}
+
+
+def bound(given: Iterable[tuple[str, tuple[str, ...]]]) -> Bound:
+    """The keys in force where `[keys]` of the configuration gives these. Raises `RemapError`.
+
+    A key given to an action is taken from the one that had it, which has to keep another.
+    """
+    taken: dict[str, str] = {}
+    wanted: dict[str, tuple[str, ...]] = {}
+    for name, texts in given:
+        if name not in DEFAULTS:
+            near = difflib.get_close_matches(name, DEFAULTS, n=1)
+            meant = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(sorted(DEFAULTS))}"
+            raise RemapError(f"keys: there is no action {name!r}{meant}")
+        try:
+            wanted[name] = tuple(dict.fromkeys(key_name(text) for text in texts))
+        except RemapError as error:
+            raise RemapError(f"keys.{name}: {error}") from None
+        if not wanted[name]:
+            raise RemapError(f"keys.{name} needs a key, as 'ctrl+x' or ['f5', 'ctrl+x']")
+        for key in wanted[name]:
+            if taken.setdefault(key, name) != name:
+                raise RemapError(f"keys: {key!r} is given to {taken[key]!r} and to {name!r}; leave it to one of them")
+    out: dict[str, tuple[str, ...]] = {}
+    for name, keys in DEFAULTS.items():
+        out[name] = wanted.get(name) or tuple(k for k in keys if k not in taken)
+        if not out[name]:
+            other = next(taken[k] for k in keys if k in taken)
+            raise RemapError(f"keys.{other} takes {keys[0]!r}, the only key of {name!r}; give that one another key")
     return out
 
 

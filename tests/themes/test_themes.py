@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 from pygments.styles import get_all_styles
@@ -164,3 +165,52 @@ def test_colour_blind_people_tell_good_from_bad(name: str) -> None:
     assert apart(colours.success, colours.error) > TOLD_APART
     usual = load("pool-dark").colours
     assert apart(usual.added, usual.removed) < TOLD_APART
+
+
+OWN = 'base = "pool-light"\ntitle = "Mine"\n[colours]\naccent = "#112233"\n'
+
+
+def test_a_theme_of_ones_own_says_only_what_differs(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(OWN)
+    mine, base = load("mine", tmp_path), load("pool-light")
+    assert (mine.title, mine.colours.accent, mine.colours.text) == ("Mine", "#112233", base.colours.text)
+    assert mine.dark is False
+    assert "mine" in names(tmp_path)
+    assert "mine" not in names()
+
+
+def test_a_theme_of_ones_own_goes_before_one_of_pools(tmp_path: Path) -> None:
+    (tmp_path / "paper.toml").write_text(OWN)
+    assert load("paper", tmp_path).title == "Mine"
+    assert names(tmp_path) == names()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (b'base = "nothing"', "base is 'nothing'; name one of"),
+        (b'base = "mine"', "base is 'mine'"),
+        (b'base = "paper"\ncolours = 3', "colours is 3"),
+        (b'base = "paper"\n[colours]\nacent = "#112233"', "unknown acent"),
+        (b'base = "sixteen-dark"\n[colours]\naccent = "#112233"', "write it as 'ansi_bright_blue'"),
+        (b"\xff", "is no UTF-8"),
+        (b"x = " + b"[" * 70000, "larger than"),
+        (b"x = " + b"[" * 60000, "not TOML"),
+    ],
+)
+def test_faults_of_themes_of_ones_own(tmp_path: Path, text: bytes, said: str) -> None:
+    (tmp_path / "mine.toml").write_bytes(text)
+    with pytest.raises(ThemeError, match=said):
+        load("mine", tmp_path)
+
+
+def test_odd_names_and_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "[red]x.toml").write_text(OWN)
+    (tmp_path / "gone.toml").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "folder.toml").mkdir()
+    assert names(tmp_path / "no") == names()
+    for name in ("gone", "folder"):
+        with pytest.raises(ThemeError, match="cannot be read"):
+            load(name, tmp_path)
+    with pytest.raises(ThemeError, match="there is no theme"):
+        load("../themes/mine", tmp_path)

@@ -1,7 +1,8 @@
 """Themes of Pool's terminal interface: colour roles as data files. Knows nothing of Pool.
 
 A theme is a TOML file in `data/`, named after the theme. Widgets ask for roles ("added", "reasoning"), never for
-colours, so that a new theme is a new file and no code.
+colours, so that a new theme is a new file and no code. A folder of a user's own themes may be given beside it; those
+may name another theme as their `base` and say only what differs.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ import tomllib
 from dataclasses import dataclass, fields
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 DEFAULT = "pool-dark"
 
@@ -19,6 +21,10 @@ _COLOUR = re.compile(r"#[0-9a-f]{6}")
 _ANSI_COLOUR = re.compile(r"ansi_(?:bright_)?(?:black|red|green|yellow|blue|magenta|cyan|white)")
 _HEAD_KEYS = {"title", "dark", "code_style", "colours"}
 _OPTIONAL_KEYS = {"ansi"}
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
+
+MOST_BYTES = 64 * 1024
+"""A larger file is no theme."""
 
 
 class ThemeError(ValueError):
@@ -78,27 +84,44 @@ class Theme:
 ROLES = tuple(f.name for f in fields(Colours))
 
 
-def names() -> tuple[str, ...]:
-    """The names of all themes that come with Pool, sorted."""
-    return tuple(sorted(f.name.removesuffix(".toml") for f in _data().iterdir() if f.name.endswith(".toml")))
+def names(own: Path | None = None) -> tuple[str, ...]:
+    """The names of all themes that come with Pool, sorted; with a folder of own ones, those too."""
+    return tuple(sorted({*_packaged(), *own_names(own)}))
 
 
-def load(name: str) -> Theme:
-    """Read the theme called name. Raises `ThemeError` if there is none or its file is wrong."""
-    if name not in names():
-        raise ThemeError(f"there is no theme {name!r}; there are {', '.join(names())}")
+def own_names(own: Path | None) -> tuple[str, ...]:
+    """The names of the themes in a user's folder, sorted. Files with other names than `[a-z0-9_-]` are no themes."""
+    if own is None:
+        return ()
+    try:
+        found = [p.stem for p in own.iterdir() if p.suffix == ".toml" and _NAME.fullmatch(p.stem)]
+    except OSError:
+        return ()
+    return tuple(sorted(found))
+
+
+def load(name: str, own: Path | None = None) -> Theme:
+    """Read the theme called name, first from a user's folder. Raises `ThemeError` if there is none or it is wrong."""
+    if name in own_names(own):
+        assert own is not None
+        return parse(name, _own_text(name, own / f"{name}.toml"))
+    if name not in _packaged():
+        raise ThemeError(f"there is no theme {name!r}; there are {', '.join(names(own))}")
     return parse(name, (_data() / f"{name}.toml").read_text(encoding="utf-8"))
 
 
 def parse(name: str, text: str) -> Theme:
     """Make a theme from the text of a TOML file with title, dark, code_style and a table of colours.
 
-    Every role must be given and no other. Raises `ThemeError`.
+    Every role must be given and no other, unless `base` names a theme that comes with Pool, from which the rest is
+    taken. Raises `ThemeError`.
     """
     try:
         data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ThemeError(f"theme {name}: not TOML: {error}") from error
+    if "base" in data:
+        data = _completed(name, data)
     _check_keys(name, "the file", set(data) - _OPTIONAL_KEYS, _HEAD_KEYS)
     ansi = _value(name, {"ansi": False, **data}, "ansi", bool)
     form, how = (_ANSI_COLOUR, "'ansi_bright_blue'") if ansi else (_COLOUR, "'#rrggbb' in lower case")
@@ -115,6 +138,36 @@ def parse(name: str, text: str) -> Theme:
         colours=Colours(**colours),
         ansi=ansi,
     )
+
+
+def _completed(name: str, data: dict[str, Any]) -> dict[str, Any]:
+    """The file's table with what it leaves to its base."""
+    base = data.pop("base")
+    if base not in _packaged():
+        raise ThemeError(f"theme {name}: base is {base!r}; name one of {', '.join(_packaged())}")
+    found = load(str(base))
+    head = {"title": name, "dark": found.dark, "code_style": found.code_style, "ansi": found.ansi}
+    colours = data.get("colours", {})
+    if isinstance(colours, dict):
+        data["colours"] = {r: getattr(found.colours, r) for r in ROLES} | cast(dict[str, Any], colours)
+    return {**head, **data}
+
+
+def _own_text(name: str, path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+        if len(data) > MOST_BYTES:
+            raise ThemeError(f"theme {name}: {path} is larger than {MOST_BYTES:,} bytes")
+        return data.decode()
+    except OSError as error:
+        raise ThemeError(f"theme {name}: {path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise ThemeError(f"theme {name}: {path} is no UTF-8 (byte {error.start})") from None
+
+
+def _packaged() -> tuple[str, ...]:
+    return tuple(sorted(f.name.removesuffix(".toml") for f in _data().iterdir() if f.name.endswith(".toml")))
 
 
 def _data() -> Traversable:

@@ -1,0 +1,55 @@
+"""Settings of the full-screen interface. No run depends on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+AUTO_THEME = "auto"
+"""The theme that follows the terminal."""
+
+
+class ReasoningView(StrEnum):
+    """How much of the model's thinking is shown: nothing, one line, or the text while it is written."""
+
+    HIDDEN = "hidden"
+    LINE = "line"
+    OPEN = "open"
+
+
+class Notify(StrEnum):
+    """How a terminal that has lost the focus is told that a run has ended or asks something.
+
+    `auto` takes what the terminal is known to understand, else the bell.
+    """
+
+    AUTO = "auto"
+    OFF = "off"
+    BELL = "bell"
+    OSC9 = "osc9"
+    OSC777 = "osc777"
+    OSC99 = "osc99"
+
+
+class DiffView(StrEnum):
+    """Diffs: one line below the other, side by side, or side by side where there is room."""
+
+    AUTO = "auto"
+    UNIFIED = "unified"
+    SIDE = "side"
+
+
+@dataclass(frozen=True, slots=True)
+class InterfaceSettings:
+    """How the interface looks and behaves. theme is `auto` or the name of a theme; vi: the prompt box has vi's modes.
+
+    mouse: the mouse is Pool's at start, else the terminal's. keys are other keys for actions, by the action's name.
+    """
+
+    theme: str = AUTO_THEME
+    reasoning: ReasoningView = ReasoningView.LINE
+    notify: Notify = Notify.AUTO
+    vi: bool = False
+    mouse: bool = True
+    diff: DiffView = DiffView.AUTO
+    keys: tuple[tuple[str, tuple[str, ...]], ...] = ()

@@ -14,7 +14,7 @@ from pool.wire.errors import ProblemKind, ServerProblem
 
 def classify_exception(exc: BaseException, endpoint: Endpoint, received: bool) -> ServerProblem:
     """The problem that an httpx exception stands for. received: a byte of the reply's body had arrived."""
-    import httpx
+    from pool.wire.httplib import httpx
 
     kind, message, remedy = ProblemKind.DROPPED, _words_of(exc, endpoint), ""
     match exc:

@@ -88,7 +88,7 @@ class StreamedReply:
                 ) from exc
 
     async def _arriving(self) -> AsyncIterator[bytes]:
-        import httpx
+        from pool.wire.httplib import httpx
 
         raw = self._response.aiter_raw()
         while True:
@@ -209,7 +209,7 @@ class Transport:
             ) from None
 
     async def _send(self, method: str, path: str, headers: dict[str, str], body: bytes | None) -> httpx.Response:
-        import httpx
+        from pool.wire.httplib import httpx
 
         client = self._open_client()
         dialled = _Dialled()
@@ -243,7 +243,7 @@ class Transport:
     def _open_client(self) -> httpx.AsyncClient:
         if self._client is not None:
             return self._client
-        import httpx
+        from pool.wire.httplib import httpx
 
         # At INFO, httpx logs each address whole, a token in its query included.
         logging.getLogger("httpx").setLevel(logging.WARNING)

@@ -72,6 +72,23 @@ def test_linked_tools_are_seen_and_their_secrets_are_not(lodger: Lodger) -> None
     assert lodger.out("cat ~/.cargo/credentials.toml ~/dotfiles/cargo/credentials.toml") == ""
 
 
+def test_hooks_and_files_that_gits_own_configuration_names_are_seen(lodger: Lodger) -> None:
+    lodger.keep(".gitconfig", '[core]\n\thooksPath = ~/my/hooks\n[include]\n\tpath = "my/more"\n')
+    lodger.keep("my/more", f"[commit]\n\ttemplate = {lodger.home}/my/template\n")
+    hook = lodger.keep("my/hooks/pre-commit", "#!/bin/sh\necho hook ran\nexit 1\n")
+    hook.chmod(0o755)
+    lodger.keep("my/template")
+    lodger.keep("my/diary")
+    made = "git init -q && touch a && git add a && git -c user.name=x -c user.email=x@y commit -qm one 2>&1; "
+    assert lodger.out(made + "cat ~/my/template; cat ~/my/diary") == "hook ran\nkept\n"
+
+
+def test_a_configuration_that_includes_itself_is_read_once(lodger: Lodger) -> None:
+    lodger.keep(".gitconfig", "[include]\n\tpath = .gitconfig\n\tpath = ~/more\n")
+    lodger.keep("more", "[include]\n\tpath = ~/.gitconfig\n")
+    assert lodger.out("ls -A ~").split() == [".gitconfig", "more", "src"]
+
+
 def test_programs_of_path_come_with_what_lies_around_them(lodger: Lodger) -> None:
     lodger.keep("opt/node/bin/node")
     lodger.keep("opt/node/lib/module")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +34,15 @@ _NAMING = (
     "CUDA_HOME", "HF_HOME", "UV_CACHE_DIR", "PIP_CACHE_DIR", "SSL_CERT_FILE", "SSL_CERT_DIR",
 )  # fmt: skip
 """Variables that say where something of that kind is instead."""
+
+# Without its hooks a commit would bypass them; included files may hold the user's name.
+_NAMED_BY_GIT = re.compile(
+    r"^\s*(?:hookspath|template|templatedir|excludesfile|attributesfile|path)\s*=\s*\"?([^\"\n#;]+?)\"?\s*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_GIT_CONFIGS = (".gitconfig", ".config/git/config")
+_CONFIG_CHARS = 64 * 1024
+_INCLUDES_MOST = 16
 
 _SYSTEM = ("/usr", "/bin", "/sbin", "/etc", "/proc", "/sys", "/dev")
 _SHARED = ("/", "/home", "/var", "/opt", "/srv", "/run", "/tmp", "/mnt", "/media", "/Users")
@@ -77,7 +87,7 @@ def _is_a_home(path: Path) -> bool:
 def _shown(home: Path, env: Mapping[str, str], named: Iterable[str]) -> Iterator[tuple[Path, Path]]:
     """What there is of it, without what lies in something that comes before."""
     wanted = [f"{home}/{name}" for name in READABLE]
-    wanted += [path for path in (*named, *_programs(home, env)) if os.path.isabs(path)]
+    wanted += [path for path in (*named, *_programs(home, env), *_named_by_git(home)) if os.path.isabs(path)]
     wanted = [path for path in wanted if os.path.lexists(path)]
     done: list[str] = []
     for path in sorted({os.path.normpath(path) for path in wanted}):
@@ -99,3 +109,23 @@ def _programs(home: Path, env: Mapping[str, str]) -> Iterator[str]:
         around = os.path.dirname(folder)
         own = os.path.basename(folder) == "bin" and around not in (str(home), f"{home}/.local")
         yield around if own else folder
+
+
+def _named_by_git(home: Path) -> Iterator[str]:
+    """Files and folders that the user's own configuration of git names, and those that files it includes name."""
+    todo = [os.path.join(home, name) for name in _GIT_CONFIGS]
+    seen: set[str] = set()
+    while todo and len(seen) < _INCLUDES_MOST:
+        config = todo.pop()
+        seen.add(config)
+        try:
+            with open(config, encoding="utf-8", errors="replace") as file:
+                text = file.read(_CONFIG_CHARS)
+        except OSError:
+            continue
+        for found in _NAMED_BY_GIT.finditer(text):
+            path = found[1].replace("~", str(home), 1) if found[1].startswith("~/") else found[1]
+            path = os.path.normpath(os.path.join(os.path.dirname(config), path))
+            yield path
+            if path not in seen and os.path.isfile(path):
+                todo.append(path)

@@ -10,20 +10,20 @@ import contextlib
 import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pool.agent.hub import EventHub
 from pool.events import ChangedFile, CheckpointTaken, Notice
-from pool.sessions.checkpoints.checkpoints import Checkpoints
-from pool.sessions.checkpoints.contents import Damaged
-from pool.sessions.checkpoints.journal import JournalBusy
-from pool.sessions.checkpoints.looks import Look, Skipped, Stopped
-from pool.sessions.checkpoints.states import Changed
-from pool.sessions.checkpoints.textdiff import line_counts
 from pool_tools import Effect, ToolError
 from pool_tools.blocking import CancelFlag, run_blocking
 from pool_tools.text import plural, visible
 from pool_tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    # The code of checkpoints is imported with the first look: it would delay the first request.
+    from pool.sessions.checkpoints.checkpoints import Checkpoints
+    from pool.sessions.checkpoints.looks import Look, Skipped
+    from pool.sessions.checkpoints.states import Changed
 
 START_SECONDS = 0.3
 """The first look begins so long after the prompt: the request goes out first."""
@@ -168,6 +168,9 @@ class Checkpointer:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(START_SECONDS):
                 await self._go.wait()
+        from pool.sessions.checkpoints.journal import JournalBusy
+        from pool.sessions.checkpoints.looks import Stopped
+
         try:
             checkpoints = await asyncio.to_thread(_opened, self._open, self._stop)
         except Stopped:
@@ -213,6 +216,8 @@ class Checkpointer:
 
 
 def _opened(open_: Callable[[], Checkpoints], stop: threading.Event) -> Checkpoints:
+    from pool.sessions.checkpoints.looks import Stopped
+
     if stop.is_set():
         raise Stopped
     checkpoints = open_()
@@ -238,6 +243,9 @@ def _after(checkpoints: Checkpoints, path: str, flag: CancelFlag) -> tuple[Look,
 
 def counted(checkpoints: Checkpoints, change: Changed) -> tuple[int, int]:
     """Lines added and removed, 0 and 0 where they cannot be told."""
+    from pool.sessions.checkpoints.contents import Damaged
+    from pool.sessions.checkpoints.textdiff import line_counts
+
     try:
         before = checkpoints.bytes_of(change.before) if change.before else b""
         after = checkpoints.bytes_of(change.after) if change.after else b""

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pool.agent.approvals import Approvals
 from pool.agent.asking import AskTool, UserQuestions
@@ -37,11 +38,9 @@ from pool.agent.rules.kept import KeptApprovals
 from pool.agent.server import ServerLink, find_server
 from pool.agent.steering import Steering
 from pool.agent.streaming import ReplyStream
-from pool.agent.undoing import SessionUndo
 from pool.config.settings import Mode, Settings
 from pool.events import Notice
 from pool.ports import Approver
-from pool.sessions.checkpoints.checkpoints import Checkpoints, checkpoints_folder
 from pool.sessions.store import sessions_folder
 from pool.wire.dialects import for_address
 from pool.wire.reading import DEFAULT_THINK_TAGS, Expectation
@@ -52,6 +51,10 @@ from pool_tools.network.session import SessionNetwork
 from pool_tools.sandbox import NoSandbox
 from pool_tools.toolbox import Toolbox
 from pool_tools.workspace import Workspace
+
+if TYPE_CHECKING:
+    from pool.agent.undoing import SessionUndo
+    from pool.sessions.checkpoints.checkpoints import Checkpoints
 
 
 @dataclass(slots=True)
@@ -70,8 +73,12 @@ class Session:
     network: SessionNetwork
     queued: tuple[str, ...] = ()
     """Prompts that waited when the session was left."""
-    undo: SessionUndo | None = None
-    """None where the session is not saved."""
+    make_undo: Callable[[], SessionUndo] | None = None
+
+    @property
+    def undo(self) -> SessionUndo | None:
+        """Undo, diffs and forks; None where the session is not saved. Made when asked for, since it imports much."""
+        return self.make_undo() if self.make_undo else None
 
 
 @asynccontextmanager
@@ -160,9 +167,13 @@ async def open_session(settings: Settings, approver: Approver) -> AsyncGenerator
 def _checkpointer(
     opened: Opened, settings: Settings, hub: EventHub, workspace: Workspace, toolbox: Toolbox
 ) -> Checkpointer:
-    folder = checkpoints_folder(sessions_folder(), opened.id)
+    def open_checkpoints() -> Checkpoints:
+        from pool.sessions.checkpoints.checkpoints import Checkpoints, checkpoints_folder
+
+        return Checkpoints(checkpoints_folder(sessions_folder(), opened.id), settings.workspace)
+
     return Checkpointer(
-        lambda: Checkpoints(folder, settings.workspace),
+        open_checkpoints,
         hub,
         workspace,
         jobs_running=toolbox.jobs_running,
@@ -170,10 +181,19 @@ def _checkpointer(
     )
 
 
-def _undo(opened: Opened, settings: Settings, agent: Agent, kept: Checkpointer | None) -> SessionUndo | None:
-    if opened.log is None or kept is None:
+def _undo(
+    opened: Opened, settings: Settings, agent: Agent, kept: Checkpointer | None
+) -> Callable[[], SessionUndo] | None:
+    log = opened.log
+    if log is None or kept is None:
         return None
-    return SessionUndo(opened.log.path, settings.workspace, kept, agent.history, agent.hub)
+
+    def make() -> SessionUndo:
+        from pool.agent.undoing import SessionUndo
+
+        return SessionUndo(log.path, settings.workspace, kept, agent.history, agent.hub)
+
+    return make
 
 
 def _begin(instructions: SessionInstructions, agent: Agent, kept: Checkpointer | None) -> None:

@@ -10,10 +10,8 @@ from dataclasses import dataclass, field, replace
 from pool import __version__
 from pool.agent.ids import new_id
 from pool.config.settings import Settings, SettingsError
-from pool.sessions.forks import fork
 from pool.sessions.log import Header, SessionBusy, SessionLog
 from pool.sessions.replay import Resumed, resumed
-from pool.sessions.rewinds import NoSuchPrompt
 from pool.sessions.store import NoSuchSession, by_id, last_of, sessions_folder
 
 
@@ -51,6 +49,9 @@ def open_log(settings: Settings, say: Callable[[str], object]) -> Opened:
 
 def _forked(settings: Settings, say: Callable[[str], object]) -> str:
     """The id of a new session that begins as the one that `fork` names."""
+    from pool.sessions.forks import fork
+    from pool.sessions.rewinds import NoSuchPrompt
+
     name, _, at = settings.fork.partition("@")
     session = new_id()
     try:

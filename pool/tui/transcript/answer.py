@@ -46,6 +46,10 @@ class Answer(Block):
         self._raw = ""
         return growing
 
+    @property
+    def parts(self) -> int:
+        return len(self._codes)
+
     def source(self, part: int = 0) -> str:
         if part:
             return self._codes[part - 1] if part <= len(self._codes) else ""

@@ -37,6 +37,11 @@ class Block:
     bar = False
     """Whether the mark of a user's prompt stands beside it."""
 
+    @property
+    def parts(self) -> int:
+        """How many parts of its own it has, code blocks; numbered from 1 and known once it is laid out."""
+        return 0
+
     def append(self, text: str) -> None:
         """Take more text of a stream."""
         raise TypeError(f"{type(self).__name__} takes no stream of text")

@@ -22,6 +22,8 @@ SHOWN_LINES = 8
 COLOUR_SECONDS = 0.4
 """Code that is still being written is coloured anew at most this often."""
 
+_COPY = "  copy"
+
 COLOUR_SHARE = 10
 """Nor more often than so many times what it took the last time."""
 
@@ -69,10 +71,13 @@ def _head(language: str, count: int, at: Layout, number: int, *, folded: bool, i
     if count > LONG_LINES:
         words.append(f"{count:,} lines")
     mark = ("▸ " if folded else "▾ ") if foldable else ""
-    text = fit(f" {mark}{' · '.join(words)}", at.width)
+    text = fit(f" {mark}{' · '.join(words)}", at.width - len(_COPY))
     style = at.palette.block_head
     action = f"fold:{number}" if foldable else ""
-    return line((text, style), gutter=len(text), fill=style, action=action, whole="")
+    row = line((text, style), (_COPY, style + at.palette.link), fill=style, action=action, whole="")
+    row.gutter = len(row.drawn)
+    row.spots = [(len(text), row.gutter, f"copy:{number}")]
+    return row
 
 
 def is_long(code: str) -> bool:

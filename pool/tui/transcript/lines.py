@@ -20,7 +20,8 @@ class Line:
     gutter: how many characters at the start are no text (marks, numbers, bars). joiner: None if the text's line ends
     here, else what stood where it was wrapped. whole: what a copy of several lines takes for this one, where the
     picture is not the text; lead: what it puts before the text (a list's mark). fill: the style of the rest of the
-    row. action: what a click does: "fold", or "fold:N" (part N of the block).
+    row. action: what a click does: "fold", or "fold:N" (part N of the block). spots: parts of the row, as its
+    characters, where a click does something else: "copy:N".
     """
 
     segments: list[Segment]
@@ -30,6 +31,7 @@ class Line:
     lead: str = ""
     fill: Style | None = None
     action: str = ""
+    spots: Sequence[tuple[int, int, str]] = ()
     _strip: Strip | None = field(default=None, repr=False)
     _key: tuple[int, Segment, Style] | None = field(default=None, repr=False)
 

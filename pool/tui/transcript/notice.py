@@ -8,11 +8,17 @@ from enum import StrEnum
 from rich.style import Style
 
 from pool.tui.transcript.block import Block, Layout
-from pool.tui.transcript.clean import clean, one_line
-from pool.tui.transcript.lines import Line, prefixed
+from pool.tui.transcript.clean import clean, cut, one_line
+from pool.tui.transcript.lines import Line, Run, prefixed
 from pool.tui.transcript.palette import Palette
 from pool.tui.transcript.plaintext import text_rows
 from pool.tui.transcript.wrap import wrap
+
+MOST_CHARS = 2_000
+"""Of a remark, how much is shown."""
+
+MOST_LINES = 40
+"""Of an error's cause, how many lines are shown."""
 
 
 class Tone(StrEnum):
@@ -43,9 +49,12 @@ class Quiet(Block):
     def layout(self, at: Layout) -> Sequence[Line]:
         look = at.palette
         style = _style(self._tone, look)
-        rows = wrap([(one_line(self._text), look.muted if self._tone is Tone.GOOD else style)], at.narrower(2).width)
+        rows = wrap(
+            [(cut(one_line(self._text), MOST_CHARS), look.muted if self._tone is Tone.GOOD else style)],
+            at.narrower(2).width,
+        )
         if self._remedy:
-            rows += wrap([(one_line(self._remedy), look.muted)], at.narrower(2).width)
+            rows += wrap([(cut(one_line(self._remedy), MOST_CHARS), look.muted)], at.narrower(2).width)
         return prefixed(rows, [(_MARKS[self._tone] + " ", style)], [("  ", style)])
 
 
@@ -66,10 +75,15 @@ class ErrorCard(Block):
 
     def layout(self, at: Layout) -> Sequence[Line]:
         look, room = at.palette, at.narrower(2)
-        rows = wrap([("✗ ", look.error), (one_line(self._title), look.error + look.strong)], room.width)
-        rows[0].gutter = 2
+        rows = _marked(self._title, ("✗ ", look.error), look.error + look.strong, room)
         if self._cause:
-            rows += text_rows(clean(self._cause).strip("\n"), room, look.text)
+            lines = clean(self._cause).strip("\n").split("\n")
+            rows += text_rows("\n".join(lines[:MOST_LINES]), room, look.text)
         if self._remedy:
-            rows += wrap([("→ ", look.accent), (one_line(self._remedy), look.text)], room.width)
+            rows += _marked(self._remedy, ("→ ", look.accent), look.text, room)
         return prefixed(rows, [("┃ ", look.error)], [("┃ ", look.error)])
+
+
+def _marked(text: str, mark: Run, style: Style, at: Layout) -> list[Line]:
+    rows = wrap([(cut(one_line(text), MOST_CHARS), style)], at.narrower(2).width)
+    return list(prefixed(rows, [mark], [("  ", style)]))

@@ -72,6 +72,7 @@ class TranscriptPointer(TranscriptView):
         if point is not None:
             self.capture_mouse()
             self._anchor = point
+            self._held = True
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
         if self._anchor is None:
@@ -105,7 +106,9 @@ class TranscriptPointer(TranscriptView):
         if self._anchor is None:
             return
         self._anchor = None
+        self._held = False
         self._drag_on_from_edge(0)
+        self._ask_frame()
         self.release_mouse()
         if self._dragged and self.selected_text:
             self.post_message(CopyRequested(self.selected_text, selected=True))
@@ -127,12 +130,25 @@ class TranscriptPointer(TranscriptView):
         row = self.store.rows(entry)[point.row]
         self.chosen = entry
         self.refresh()
-        verb, _, part = row.action.partition(":")
-        if place := self._place(entry, point):
+        action = next((what for start, end, what in row.spots if start <= point.column < end), row.action)
+        verb, _, part = action.partition(":")
+        if verb == "copy":
+            self.post_message(CopyRequested(entry.block.source(int(part)), selected=False))
+        elif place := self._place(entry, point):
             message = UrlClicked(place.path) if place.is_url else PathClicked(place.path, place.line, place.column)
             self.post_message(message)
         elif verb == "fold":
             self.fold(entry, None, int(part or 0))
+
+    def toggle_at(self, y: int) -> bool:
+        """Fold or open what stands at row y of the view. False if nothing there can be."""
+        point = self._point(0, y)
+        if point is None:
+            return False
+        entry = self.store.entries[point.entry]
+        rows = self.store.rows(entry)
+        action = rows[point.row].action if 0 <= point.row < len(rows) else ""
+        return self.fold(entry, None, int(action.partition(":")[2] or 0))
 
     def _place(self, entry: Entry, point: Point) -> Place | None:
         rows = self.store.rows(entry)

@@ -64,13 +64,14 @@ class TranscriptView(ScrollView, can_focus=True):
         self._tick: Timer | None = None
         self._live: set[Entry] = set()
         self._moving = False
+        self._held = False
         self._base = Style.null()
         self._bar = (0, 0, 0)
 
     # -- set-up, size and theme
 
     def on_mount(self) -> None:
-        self._tick = self.set_interval(TICK_SECONDS, self._ticked, pause=True)
+        self._tick = self.set_interval(TICK_SECONDS, self._ticked, pause=not self._live)
         self._relayout()
 
     def on_resize(self, event: events.Resize) -> None:
@@ -126,6 +127,11 @@ class TranscriptView(ScrollView, can_focus=True):
                 self._tick.resume()
         self._ask_frame(soon=soon)
 
+    @property
+    def is_drawn(self) -> bool:
+        """Whether a frame is awaited no more: all that changed is drawn."""
+        return self._timer is None and not self._dirty
+
     def _ask_frame(self, *, soon: bool = False) -> None:
         if soon and self._timer is not None:
             self._timer.stop()
@@ -174,12 +180,12 @@ class TranscriptView(ScrollView, can_focus=True):
         store = self.store
         if not store.is_ready:
             return
-        if self.follows:
+        if self.follows and not self._held:
             store.settle_end(self.size.height)
             self._move_to(store.heights.total)
             return
         self._move_to(self.scroll_offset.y)
-        if grown and not self.new_below and not self._is_at_end():
+        if grown and not self.follows and not self.new_below and not self._is_at_end():
             self.new_below = True
             self.post_message(TailChanged(self.follows, self.new_below))
 

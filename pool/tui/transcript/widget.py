@@ -44,6 +44,7 @@ class Transcript(TranscriptPointer):
         Binding("n", "match(1)", "Next match", show=False),
         Binding("N,p", "match(-1)", "Match before", show=False),
         Binding("y,c", "copy", "Copy", show=False),
+        Binding("Y", "copy_code", "Copy the last code", show=False),
         Binding("escape", "let_go", "Clear selection", show=False),
     ]
 
@@ -56,8 +57,7 @@ class Transcript(TranscriptPointer):
     def add(self, block: Block, *, open_: bool = False) -> BlockHandle:
         """Add a block at the end. open_: text will be appended, until `finish`."""
         entry = self.store.add(block, open_=open_)
-        if self.store.is_ready:
-            self.mark(entry)
+        self.mark(entry)
         return entry
 
     def append_text(self, handle: BlockHandle, text: str) -> None:
@@ -225,3 +225,13 @@ class Transcript(TranscriptPointer):
             self.post_message(CopyRequested(text, selected=True))
         elif self.chosen is not None:
             self.post_message(CopyRequested(self.chosen.block.source(), selected=False))
+
+    def action_copy_code(self) -> None:
+        """Copy the last code block of the chosen block, else of the last block that has one."""
+        last = self.chosen.index if self.chosen is not None else len(self.store) - 1
+        for entry in self.store.shown(last, -1):
+            self.store.rows(entry)
+            if count := entry.block.parts:
+                self.post_message(CopyRequested(entry.block.source(count), selected=False))
+            if count or self.chosen is not None:
+                break

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from textual.app import App, ComposeResult
+from textual.pilot import Pilot
 
 from pool.tui.theming import PREFIX, textual_theme
 from pool.tui.transcript.messages import CopyRequested, PathClicked, TailChanged, UrlClicked
@@ -40,6 +41,16 @@ class TranscriptApp(App[None]):
 
     def on_tail_changed(self, message: TailChanged) -> None:
         self.told.append((message.follows, message.new_below))
+
+
+async def settled(pilot: Pilot[None]) -> None:
+    """Wait until what was asked for is drawn."""
+    app = pilot.app
+    assert isinstance(app, TranscriptApp)
+    await pilot.pause()
+    while not app.transcript.is_drawn:
+        await pilot.pause(0.01)
+    await pilot.pause()
 
 
 def screen(app: TranscriptApp) -> list[str]:

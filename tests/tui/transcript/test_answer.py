@@ -123,7 +123,7 @@ def test_a_whole_document() -> None:
         "some long cell text here │     12",
         "x                        │ 日本語",
         "",
-        " python",
+        " python  copy",
         " def f(x):",
         '     return "x"  # hi',
         "",
@@ -143,7 +143,7 @@ def test_a_whole_document() -> None:
     [
         ("**bo", ["**bo"]),
         ("a\n\n- ", ["a", "", "•"]),
-        ("```py\nx", [" py", " x"]),
+        ("```py\nx", [" py  copy", " x"]),
         ("a\n#", ["a"]),
         ("| a | b |\n|---|", ["| a | b | |---|"]),
         ("[link](http://x", ["[link](http://x"]),
@@ -168,7 +168,7 @@ def test_long_code_folds_and_opens_and_is_copied_whole() -> None:
     block = Answer(f"Before\n\n```\n{code}\n```\n\nAfter", done=True)
     assert len(drawn(block)) == 65
     assert block.fold(1, True)
-    assert drawn(block)[2:4] == [" ▸ text · 60 lines", " line 0"]
+    assert drawn(block)[2:4] == [" ▸ text · 60 lines  copy", " line 0"]
     assert drawn(block)[-3:] == [" … 52 more lines", "", "After"]
     assert block.source(1) == code
     assert block.fold(1, None)

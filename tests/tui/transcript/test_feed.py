@@ -47,7 +47,7 @@ from pool.sim.settings import DEFAULT_MODEL, SimSettings
 from pool.tui.transcript.decode import event_of, events_of
 from pool.tui.transcript.feed import Feed
 from tests.cases.driver import driving
-from tests.tui.transcript.harness import TranscriptApp, screen
+from tests.tui.transcript.harness import TranscriptApp, screen, settled
 
 CALLS = "".join(
     f"<tool_call>{name}{arguments}</tool_call>"
@@ -80,8 +80,7 @@ async def shown(events: Sequence[Event] | None = None, rows: Sequence[dict[str, 
         for event in events or ():
             feed.show(event)
         feed.replay(rows or ())
-        await pilot.pause(0.1)
-        await pilot.pause(0.1)
+        await settled(pilot)
         return [row for row in screen(app) if row]
 
 
@@ -172,8 +171,7 @@ async def test_a_call_from_its_first_argument_to_its_end() -> None:
             ]
         ):
             feed.show(event)
-            await pilot.pause(0.06)
-            await pilot.pause(0.06)
+            await settled(pilot)
             heads.append(" ".join(row.strip() for row in screen(app) if row))
     assert heads == [
         "● shell · writing arguments, 12 characters",
@@ -260,7 +258,7 @@ async def test_a_long_session_is_replayed_without_being_laid_out() -> None:
         one = [RunStarted("p", "/w", "m", "s", "auto", "none"), MessageAdded("assistant", '{"content":"*hi*"}')]
         rows = [to_dict(event) for event in told(one)] * 2000
         Feed(app.transcript).replay(rows)
-        await pilot.pause(0.1)
+        await settled(pilot)
         laid_out = [entry for entry in app.transcript.store.entries if entry.rows is not None]
         assert len(laid_out) < 40
         assert screen(app)[-1] == "  hi"

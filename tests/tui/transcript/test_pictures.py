@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tui.transcript.harness import TranscriptApp
+from tests.tui.transcript.harness import TranscriptApp, settled
 from tests.tui.transcript.scenes import SCENES
 
 FOLDER = Path(__file__).parent / "pictures"
@@ -24,8 +24,7 @@ async def test_a_scene_looks_as_it_did(scene: str, theme: str, tmp_path: Path) -
     app = TranscriptApp(theme)
     async with app.run_test(size=(columns, rows)) as pilot:
         fill(app.transcript)
-        await pilot.pause(0.1)
-        await pilot.pause(0.1)
+        await settled(pilot)
         drawn = app.export_screenshot(title=scene, simplify=True)
     kept = FOLDER / f"{scene}-{theme.removeprefix('pool-')}.svg"
     if UPDATE:

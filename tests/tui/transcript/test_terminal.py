@@ -15,13 +15,18 @@ PROGRAM = [sys.executable, "-m", "tests.tui.transcript.hostile"]
 
 def environment() -> dict[str, str]:
     paths = [str(ROOT), str(ROOT / "tools"), str(ROOT / "themes")]
-    return {"PYTHONPATH": os.pathsep.join(paths), "NO_COLOR": ""}
+    return {"PYTHONPATH": os.pathsep.join(paths), "NO_COLOR": "", "COLUMNS": "100", "LINES": "60"}
+
+
+def whole(text: str) -> bool:
+    """Whether all blocks are on the screen."""
+    return "everything shown" in text and text.count("[red]H[/red]") >= 9
 
 
 def test_no_escape_of_a_text_reaches_the_terminal() -> None:
     """Case TUI-03."""
     with Terminal(PROGRAM, cwd=ROOT, env=environment(), columns=100, rows=60) as terminal:
-        text = terminal.wait_for(lambda text: "everything shown" in text and text.count("[red]H[/red]") >= 9)
+        text = terminal.wait_for(whole)
         raw = bytes(terminal.raw)
         terminal.send("q")
         assert terminal.wait_end() == 0
@@ -41,5 +46,5 @@ def test_a_terminal_without_colours_shows_the_same_text() -> None:
     for no_color in ("", "1"):
         env = environment() | {"NO_COLOR": no_color}
         with Terminal(PROGRAM, cwd=ROOT, env=env, columns=100, rows=60) as terminal:
-            shown.append(terminal.wait_for(lambda text: text.count("[red]H[/red]") >= 9))
+            shown.append(terminal.wait_for(whole))
     assert shown[0] == shown[1]

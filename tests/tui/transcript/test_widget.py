@@ -4,23 +4,16 @@ from __future__ import annotations
 
 from textual.events import MouseScrollDown, MouseScrollUp
 from textual.geometry import Offset
-from textual.pilot import Pilot
 
 from pool.tui.theming import PREFIX
 from pool.tui.transcript.answer import Answer
 from pool.tui.transcript.card import CallFacts, CallState, ToolCard
 from pool.tui.transcript.prompt import Prompt
 from pool.tui.transcript.reasoning import Reasoning, Show
-from tests.tui.transcript.harness import TranscriptApp, screen
+from tests.tui.transcript.harness import TranscriptApp, screen, settled
 
 SIZE = (60, 20)
 LINES = "".join(f"line {n}\n\n" for n in range(100))
-
-
-async def settled(pilot: Pilot[None]) -> None:
-    """Wait until what was asked for is drawn."""
-    await pilot.pause(0.06)
-    await pilot.pause(0.06)
 
 
 async def test_the_view_follows_until_a_person_scrolls_up_and_again_from_the_end() -> None:
@@ -219,6 +212,49 @@ async def test_copying_the_chosen_block_gives_its_source() -> None:
         await settled(pilot)
         await pilot.press("k", "y")
         assert app.told == ["some **bold**\n\n```py\nx\n```\n"]
+
+
+async def test_code_is_copied_by_click_and_by_key() -> None:
+    app = TranscriptApp()
+    async with app.run_test(size=SIZE) as pilot:
+        app.transcript.add(Answer("```py\nx = 1\n```\n\n```sh\nmake\n```\n", done=True))
+        await settled(pilot)
+        assert screen(app)[0] == "   py  copy"
+        await pilot.click(app.transcript, offset=Offset(8, 0))
+        await pilot.press("escape", "Y")
+        assert app.told == ["x = 1", "make"]
+
+
+async def test_long_code_folds_where_its_head_is_clicked() -> None:
+    app = TranscriptApp()
+    async with app.run_test(size=SIZE) as pilot:
+        view = app.transcript
+        view.add(Answer("```py\n" + "x\n" * 50 + "```\n\nend", done=True))
+        await settled(pilot)
+        await pilot.press("home")
+        await pilot.click(view, offset=Offset(5, 0))
+        await settled(pilot)
+        assert screen(app)[0] == "▐  ▸ py · 50 lines  copy"
+        assert screen(app)[9:12] == ["▐  … 42 more lines", "▐", "▐ end"]
+        assert view.toggle_at(9)
+        await settled(pilot)
+        assert screen(app)[0] == "▐  ▾ py · 50 lines  copy"
+
+
+async def test_the_view_stands_still_while_the_mouse_selects() -> None:
+    app = TranscriptApp()
+    async with app.run_test(size=SIZE) as pilot:
+        view = app.transcript
+        entry = view.add(Answer(LINES), open_=True)
+        await settled(pilot)
+        before = screen(app)
+        await pilot.mouse_down(view, offset=Offset(4, 3))
+        view.append_text(entry, "more\n\n" * 9)
+        await settled(pilot)
+        assert screen(app) == before
+        await pilot.mouse_up(view, offset=Offset(4, 3))
+        await settled(pilot)
+        assert screen(app)[-1] == "  more"
 
 
 async def test_clearing() -> None:

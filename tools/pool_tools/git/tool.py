@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from pool_tools.api import Confirm, Effect, OutputSink, Preview, ToolError, ToolResult, ToolSpec
 from pool_tools.blocking import run_blocking
 from pool_tools.commands import Commands
 from pool_tools.foreign import tell_changes
-from pool_tools.git.reading import Reader
-from pool_tools.git.runner import Git
-from pool_tools.git.signing import Signing, refuse
-from pool_tools.git.transport import Transport
 from pool_tools.git.words import OPERATIONS, REMOTE, Action, inside, parse
-from pool_tools.git.writing import Writer, arguments
 from pool_tools.text import printable, visible
+
+if TYPE_CHECKING:
+    # Imported with the first call. The tool is declared in a session's first request, which should not wait for this.
+    from pool_tools.git.transport import Transport
+    from pool_tools.git.working import Work
 
 
 class GitTool:
@@ -54,11 +55,13 @@ class GitTool:
 
     def __init__(self, commands: Commands, transport: Transport | None = None) -> None:
         self._commands = commands
-        git = Git(commands)
-        self._reader = Reader(git)
-        self._writer = Writer(git, self._reader, Signing(git, self._reader))
-        self._transport = transport or Transport()
-        self._git = git
+        self._transport = transport
+
+    @cached_property
+    def _work(self) -> Work:
+        from pool_tools.git.working import work_with
+
+        return work_with(self._commands, self._transport)
 
     def effect(self, args: Mapping[str, Any]) -> Effect:
         """Reading actions read; fetch and push leave the machine; the rest may run hooks."""
@@ -71,28 +74,33 @@ class GitTool:
         return Effect.READ if call.reads else Effect.EXECUTE
 
     def preview(self, args: Mapping[str, Any]) -> Preview:
+        from pool_tools.git.writing import arguments
+
         call = parse(args)
         where = f"in {visible(str(self._commands.folder))}"
         if call.action in REMOTE:
-            return Preview("command", f"{self._transport.describe(call)} {where}", self._transport.command(call))
+            transport = self._work.transport
+            return Preview("command", f"{transport.describe(call)} {where}", transport.command(call))
         paths = inside(self._commands.workspace, call.paths)
         if call.reads:
             return Preview("text", f"git {call.action} {call.op}".rstrip(), printable(" ".join((call.rev, *paths))))
         return Preview("command", f"Run git {where}", printable(shlex.join(("git", *arguments(call, paths)))), paths)
 
     async def run(self, args: Mapping[str, Any], output: OutputSink) -> ToolResult:
+        from pool_tools.git.signing import refuse
+
         return await self.run_steps(args, output, refuse)
 
     async def run_steps(self, args: Mapping[str, Any], output: OutputSink, confirm: Confirm) -> ToolResult:
         """Run a call; confirm is asked before a commit is signed, which is done outside the sandbox."""
-        call = parse(args)
+        call, work = parse(args), self._work
         if call.action in REMOTE:
-            reply = await self._transport.run(call, self._git, self._reader)
+            reply = await work.transport.run(call, work.git, work.reader)
             return ToolResult(True, reply.text, reply.data)
         if call.reads:
-            reply = await self._reader.run(call)
+            reply = await work.reader.run(call)
             return ToolResult(True, reply.text, reply.data)
-        reply = await self._writer.run(call, confirm)
+        reply = await work.writer.run(call, confirm)
         foreign = await run_blocking(tell_changes, self._commands.workspace)
         text = "\n".join(part for part in (reply.text, foreign.text) if part)
         return ToolResult(True, text, reply.data, foreign.changes)

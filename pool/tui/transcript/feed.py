@@ -56,6 +56,12 @@ class Feed:
         self._standing_in = 0
         self._questions: dict[str, str] = {}
 
+    def clear(self) -> None:
+        """Take out all blocks; what still comes of a running reply begins a block of its own."""
+        self._to.clear()
+        self._calls = CallFeed(self._to)
+        self._open, self._turn = None, []
+
     def show(self, event: Event) -> None:
         """Show what an event means to a person."""
         if event.envelope.agent:

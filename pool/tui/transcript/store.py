@@ -79,10 +79,14 @@ class Store:
         self.heights.append(self._estimate(entry))
         return entry
 
+    def has(self, entry: Entry) -> bool:
+        """Whether an entry is one of this store's, and not of one that was cleared."""
+        return entry.index < len(self.entries) and self.entries[entry.index] is entry
+
     def replace(self, entry: Entry, block: Block) -> None:
         """Put another block in an entry's place."""
         entry.block = block
-        if entry.rows is None:
+        if entry.rows is None and self.has(entry):
             self.heights.set(entry.index, self._estimate(entry))
         self.touch(entry)
 

@@ -119,6 +119,8 @@ class TranscriptView(ScrollView, can_focus=True):
 
     def mark(self, entry: Entry, *, soon: bool = False) -> None:
         """An entry changed; it is drawn anew at the next frame. soon: that frame need not wait its turn."""
+        if not self.store.has(entry):
+            return
         self.store.touch(entry)
         self._dirty[entry.index] = entry
         if entry.block.is_live:

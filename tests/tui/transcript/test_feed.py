@@ -262,3 +262,19 @@ async def test_a_long_session_is_replayed_without_being_laid_out() -> None:
         laid_out = [entry for entry in app.transcript.store.entries if entry.rows is not None]
         assert len(laid_out) < 40
         assert screen(app)[-1] == "  hi"
+
+
+async def test_clearing_in_the_middle_of_a_reply() -> None:
+    app = TranscriptApp()
+    async with app.run_test(size=(80, 20)) as pilot:
+        feed = Feed(app.transcript)
+        before, after = told([TurnStarted(1, 1), ContentDelta("before ")]), told([ContentDelta("after")])
+        for event in before:
+            feed.show(event)
+        old = app.transcript.store.entries[0]
+        feed.clear()
+        app.transcript.append_text(old, "lost")
+        for event in after:
+            feed.show(event)
+        await settled(pilot)
+        assert [row for row in screen(app) if row] == ["  after"]

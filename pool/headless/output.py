@@ -103,6 +103,7 @@ class Progress:
         self._held = ""
         self._titles: dict[str, str] = {}
         self._live: dict[str, int] = {}
+        self._cut: set[str] = set()
 
     def show(self, event: Event) -> None:
         """Print what this event means to a person watching."""
@@ -156,10 +157,18 @@ class Progress:
     def _output(self, text: str, call: str) -> None:
         shown = self._live.get(call, 0)
         self._live[call] = shown + text.count("\n")
-        if shown < LIVE_LINES:
-            kept = text.split("\n")[: LIVE_LINES - shown]
-            more = "" if self._live[call] < LIVE_LINES else "\n... more output"
-            self._live_text("\n".join(kept) + more)
+        if call in self._cut:
+            return
+        lines = text.split("\n")
+        room = LIVE_LINES - shown
+        kept, left = "\n".join(lines[:room]), "\n".join(lines[room:])
+        # The feed that ends the last line shown is shown with it.
+        kept += "\n" if 0 < room < len(lines) else ""
+        if left:
+            self._cut.add(call)
+            kept += "... more output\n"
+        if kept:
+            self._live_text(kept)
 
     def _live_text(self, text: str) -> None:
         """Print live output, in which a carriage return begins its line anew.
@@ -182,8 +191,9 @@ class Progress:
 
     def _finished(self, body: CallFinished, call: str) -> None:
         lines = body.text.splitlines()
-        if live := self._live.pop(call, 0):
-            lines = lines[-LAST_LINES:] if live > LIVE_LINES else []
+        if self._live.pop(call, 0):
+            lines = lines[-LAST_LINES:] if call in self._cut else []
+        self._cut.discard(call)
         more = f"\n    ... {len(lines) - OUTPUT_LINES} more lines" if len(lines) > OUTPUT_LINES else ""
         text = "".join(f"\n    {line}" for line in lines[:OUTPUT_LINES])
         title = self._titles.pop(call, one_line(body.name))

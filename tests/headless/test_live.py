@@ -56,7 +56,7 @@ def test_nothing_of_a_line_that_began_anew_is_left(live: tuple[str, ...]) -> Non
 
 @given(st.lists(st.sampled_from(["ab", "c", "\n", "\r", "\r\n", "50%\r"]), max_size=20))
 def test_what_is_shown_is_what_the_command_said(parts: list[str]) -> None:
-    assume("".join(parts).count("\n") < LIVE_LINES)  # From there on it is told that there is more.
+    assume("".join(parts).count("\n") <= LIVE_LINES)  # Beyond it is told that there is more.
     capture = OutputCapture()
     live: list[str] = []
     for part in parts:
@@ -68,3 +68,13 @@ def test_what_is_shown_is_what_the_command_said(parts: list[str]) -> None:
         told(err, *live)
         shown = err.screen() if isinstance(err, Terminal) else err.getvalue().split("\n")
         assert [line.removeprefix("  | ") for line in shown if line.strip(" |")] == [*lines, "pool: end"]
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_more_output_is_said_once_and_only_if_there_is_more(at_once: bool) -> None:
+    def shown(count: int) -> list[str]:
+        lines = [f"line {i}\n" for i in range(count)]
+        return told(io.StringIO(), *(["".join(lines)] if at_once else lines)).getvalue().splitlines()
+
+    assert shown(LIVE_LINES) == [*(f"  | line {i}" for i in range(LIVE_LINES)), "pool: end"]
+    assert shown(LIVE_LINES + 5)[LIVE_LINES:] == ["  | ... more output", "pool: end"]

@@ -74,7 +74,8 @@ def test_what_is_shown_is_what_the_command_said(parts: list[str]) -> None:
 def test_more_output_is_said_once_and_only_if_there_is_more(at_once: bool) -> None:
     def shown(count: int) -> list[str]:
         lines = [f"line {i}\n" for i in range(count)]
-        return told(io.StringIO(), *(["".join(lines)] if at_once else lines)).getvalue().splitlines()
+        text = told(io.StringIO(), *(["".join(lines)] if at_once else lines)).getvalue()
+        return [line for line in text.splitlines() if line.strip(" |")]
 
     assert shown(LIVE_LINES) == [*(f"  | line {i}" for i in range(LIVE_LINES)), "pool: end"]
     assert shown(LIVE_LINES + 5)[LIVE_LINES:] == ["  | ... more output", "pool: end"]

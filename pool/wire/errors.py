@@ -11,12 +11,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from http import HTTPStatus
+from typing import TYPE_CHECKING
 
 from pool.wire.dialects import for_address
 from pool.wire.endpoint import Endpoint, redact
 from pool.wire.error_body import ErrorBody, read_error_body, read_retry_after, shorten
-from pool.wire.overflow import Overflow, read_overflow
 from pool.wire.reading import ServerFault
+
+if TYPE_CHECKING:
+    from pool.wire.overflow import Overflow
 
 
 class ProblemKind(StrEnum):
@@ -165,6 +168,9 @@ def _classify(status: int, body: ErrorBody, endpoint: Endpoint, location: str) -
     words = f"{body.message} {' '.join(body.codes)}"
     overflow = None
     if status in _TOO_LONG_STATUSES and not body.is_page:
+        # Imported here, since its patterns take longer to compile than most runs spend on errors.
+        from pool.wire.overflow import read_overflow
+
         overflow = read_overflow(body.message, body.codes)
     if overflow is not None:
         return _overflow(status, body, overflow, endpoint)

@@ -9,12 +9,16 @@ from enum import IntEnum
 from functools import lru_cache
 from itertools import dropwhile
 from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 
-from pool.agent.rules.commands import Command, known_name
 from pool.agent.rules.paths import normal, real
 from pool.agent.rules.syntax import Action, Rule
 from pool.agent.rules.words import Word
 from pool_tools.globs import compile_glob
+
+if TYPE_CHECKING:
+    # The tables of programs are imported with the first command that is judged.
+    from pool.agent.rules.commands import Command
 
 _REST = "*"
 _GUARDED_PART = ".git"
@@ -81,6 +85,8 @@ def _meets(pattern: Sequence[str], words: Sequence[Word]) -> Match:
     name = words[0]
     if not name.literal:
         return Match.MAYBE
+    from pool.agent.rules.commands import known_name
+
     if PurePosixPath(known_name(name.text)).name.casefold() != PurePosixPath(pattern[0]).name.casefold():
         return Match.NO
     return _meets_rest(pattern[1:], words[1:])

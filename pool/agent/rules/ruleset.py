@@ -6,15 +6,17 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pool.agent.rules.commands import Command
 from pool.agent.rules.match import Match, match_action, match_command, match_path
 from pool.agent.rules.paths import real
 from pool.agent.rules.script import FileUse, Script, parse_script
 from pool.agent.rules.syntax import COMMANDS, READS, SHELL, WRITES, Action, Rule
 from pool.agent.rules.words import Word
 from pool_tools.secretfiles import is_secret_file, looks_secret
+
+if TYPE_CHECKING:
+    from pool.agent.rules.commands import Command
 
 MOST_SHOWN_CHARS = 200
 """So much of a command a reason quotes."""
@@ -117,6 +119,8 @@ class RuleSet:
         shown = " ".join((tool, *(w.text for w in words)))
         met = [(r, match_action(r, words), shown) for r in self._rules if r.covers_tool(tool)]
         if tool == "git":
+            from pool.agent.rules.commands import Command
+
             command = Command((Word(tool), *words))
             strict = (r for r in self._rules if r.tool == SHELL and r.action is not Action.ALLOW)
             met += [(r, match_command(r, command), shown) for r in strict]

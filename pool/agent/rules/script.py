@@ -13,11 +13,12 @@ from functools import cache
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from pool.agent.rules.commands import Command
 from pool.agent.rules.words import Unclear
 
 if TYPE_CHECKING:
     from tree_sitter import Parser
+
+    from pool.agent.rules.commands import Command
 
 MOST_CHARS = 50_000
 MOST_DEPTH = 40

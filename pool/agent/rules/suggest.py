@@ -6,14 +6,16 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pool.agent.rules.commands import Command
 from pool.agent.rules.paths import real
 from pool.agent.rules.ruleset import RuleSet, action_words
 from pool.agent.rules.script import FileUse
 from pool.agent.rules.syntax import ACTIONS, COMMANDS, SHELL, WRITES, Action, Rule, RuleError, parse_rule
 from pool.ports import SuggestedRule
+
+if TYPE_CHECKING:
+    from pool.agent.rules.commands import Command
 
 MOST_RULES = 4
 """A command that needs more rules than this is offered none."""

@@ -6,13 +6,20 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 
+from pool.config.files import Places
+from pool.config.interface import AUTO_THEME
 from pool.config.settings import SettingsError
 from pool.headless.configured import as_text, settings_from
 from pool.headless.flags import add_session_flags
 from pool.headless.plain import safe
+from pool.tui.background import Question
 
 EXIT_USAGE = 2
+
+THEMES_FOLDER = "themes"
+"""Where the user's own themes lie, below the folder of his configuration."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -45,9 +52,19 @@ def main(argv: Sequence[str]) -> int:
     except SettingsError as error:
         sys.stderr.write(safe(f"pool: {error}", terminal=True) + "\n")
         return EXIT_USAGE
-    from pool.tui.command import run_app
-
-    return run_app(settings, prompt=as_text(" ".join(args.prompt)), theme=args.theme or "")
+    if args.theme:
+        settings = replace(settings, ui=replace(settings.ui, theme=args.theme))
+    question = Question()
+    if settings.ui.theme == AUTO_THEME:
+        # Asked before the interface is imported, which takes longer than any answer.
+        question.ask()
+    try:
+        from pool.tui.command import run_app
+    except BaseException:
+        question.withdraw()
+        raise
+    own = Places.usual(os.environ).user / THEMES_FOLDER
+    return run_app(settings, question, prompt=as_text(" ".join(args.prompt)), own_themes=own)
 
 
 def _declined() -> str:

@@ -19,10 +19,8 @@ from pool.tui.note import Note
 from pool.tui.panels import Item, Pager, Picker
 from pool.tui.queue import Waiting
 from pool.tui.shellline import ShellLine
-from pool.tui.theming import PREFIX
 from pool.tui.transcript.notice import ErrorCard, Quiet
-from pool_themes import load as load_theme
-from pool_themes import names as theme_names
+from pool_themes import ThemeError
 
 if TYPE_CHECKING:
     from pool.agent.commands import Action, Ask
@@ -63,7 +61,7 @@ class Actions:
         self._app = app
         self._before_open: list[str] = []
         self._tasks: set[asyncio.Task[None]] = set()
-        self._mouse_free = False
+        self._mouse_free = not app.settings.ui.mouse
         self._shell: ShellLine | None = None
         self._told: list[str] = []
 
@@ -312,14 +310,14 @@ class Actions:
         self._mouse_free = not self._mouse_free
         on, off = "\x1b[?1000h\x1b[?1003h\x1b[?1015h\x1b[?1006h", "\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l"
         self._app.write(off if self._mouse_free else on)
-        freed = "the mouse is the terminal's; F2 takes it back"
+        freed = f"the mouse is the terminal's; {self._app.key('mouse')} takes it back"
         self._app.hint(freed if self._mouse_free else "the mouse works in Pool again", 4.0)
 
     # -- panels -----------------------------------------------------------------------------------------------------
 
     def show_help(self) -> None:
         """Keys and commands."""
-        self._app.push_screen(Pager("Help", help_text()))
+        self._app.push_screen(Pager("Help", help_text(self._app.keys)))
 
     def show_panels(self) -> None:
         """A choice of panels."""
@@ -351,26 +349,36 @@ class Actions:
 
     def show_themes(self) -> None:
         """Pick a theme; each is tried on while the choice stands on it."""
-        before = self._app.theme
-        items = [Item(name, load_theme(name).title, name) for name in theme_names()]
+        before = self._app.theme_name
+        items = [Item(name, self._theme_title(name), name) for name in self._app.theme_names()]
 
         def picked(name: str | None) -> None:
-            if name is None:
-                self._app.theme = before
-            else:
-                self._app.use_theme(name)
+            self.use_theme(name or before)
+            if name is not None:
                 self._app.hint(f"pool config set ui.theme {name} keeps it", 6.0)
 
-        self._app.push_screen(
-            Picker("Themes", items, chosen=before.removeprefix(PREFIX), preview=self._app.use_theme), picked
-        )
+        self._app.push_screen(Picker("Themes", items, chosen=before, preview=self.use_theme), picked)
+
+    def use_theme(self, name: str) -> None:
+        """Change the colours; a theme with a fault changes nothing and is said."""
+        try:
+            self._app.use_theme(name)
+        except ThemeError as error:
+            self._app.hint(str(error), 6.0)
+
+    def _theme_title(self, name: str) -> str:
+        try:
+            return self._app.load_theme(name).title
+        except ThemeError:
+            return f"{name} (has a fault)"
 
     def show_palette(self) -> None:
         """Everything that can be done, by name, with its key."""
         from pool.agent.commands import COMMANDS
 
         items = [Item(f"/{c.name}", f"/{c.name} {c.hint}".rstrip(), c.help) for c in COMMANDS]
-        items += [Item(k.action, k.help, ", ".join(shown(x) for x in k.keys)) for k in APP_KEYS if k.id != "palette"]
+        keys = self._app.keys
+        items += [Item(k.action, k.help, ", ".join(map(shown, keys[k.id]))) for k in APP_KEYS if k.id != "palette"]
         items += [Item(THEMES, "Themes", "colours, tried on as you look")]
         hints = {f"/{c.name}" for c in COMMANDS if c.hint and not c.hint.startswith("[")}
 

@@ -7,24 +7,24 @@ shows of a run comes from events, what it does to one goes through `Driver`, wha
 from __future__ import annotations
 
 import os
-import sys
 import time
-from typing import ClassVar
+from pathlib import Path
 
 from textual import events, work
-from textual.app import App, ComposeResult
-from textual.binding import Binding, BindingType
+from textual.app import ComposeResult
 from textual.containers import Vertical
 
+from pool.config.interface import Notify
 from pool.config.settings import Settings
 from pool.events import ApprovalAsked, Event, QuestionAsked, QueueChanged, RunFinished, RunStarted
 from pool.tui.actions import Actions
 from pool.tui.activity import Activity
 from pool.tui.approval import ApprovalPanel
 from pool.tui.attention import guess, notification, window_title
+from pool.tui.base import TerminalApp
 from pool.tui.completion import Completion, Offer
 from pool.tui.driver import Driver
-from pool.tui.keys import APP_KEYS
+from pool.tui.keys import APP_KEYS, DEFAULTS, Bound, shown
 from pool.tui.lines import ActivityLine, StatusBar
 from pool.tui.offers import Offers
 from pool.tui.person import Person
@@ -33,11 +33,11 @@ from pool.tui.question import QuestionPanel
 from pool.tui.queue import QueueList
 from pool.tui.recall import Recall
 from pool.tui.status import status_parts
-from pool.tui.theming import PREFIX, textual_theme
 from pool.tui.transcript.feed import Feed
 from pool.tui.transcript.messages import CopyRequested, PathClicked, TailChanged, UrlClicked
+from pool.tui.transcript.reasoning import Show
 from pool.tui.transcript.widget import Transcript
-from pool_themes import load as load_theme
+from pool_themes import DEFAULT, Theme
 
 AGAIN_SECONDS = 2.0
 """A second Ctrl-C within this time leaves; a second Esc within it rewinds."""
@@ -54,31 +54,36 @@ BEHIND_PANELS = frozenset({"escape", "interrupt", "suspend"})
 """Actions of the app that work while a panel lies over it."""
 
 
-class PoolApp(App[int]):
+class PoolApp(TerminalApp):
     """`pool`: a conversation in the terminal. Returns the exit code."""
 
-    ENABLE_COMMAND_PALETTE = False
     AUTO_FOCUS = "PromptBox"
     TITLE = "Pool"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(",".join(k.keys), k.action, k.help, show=False, priority=True, id=k.id) for k in APP_KEYS
-    ]
     CSS = """
     Screen { background: $background; color: $text; }
     Transcript { height: 1fr; }
     #below { height: auto; max-height: 80%; }
     """
 
-    def __init__(self, settings: Settings, *, prompt: str = "", theme: str = "pool-dark") -> None:
-        """prompt is sent as soon as the session is open."""
-        super().__init__()
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        prompt: str = "",
+        theme: str = DEFAULT,
+        own_themes: Path | None = None,
+        keys: Bound = DEFAULTS,
+        typed: bytes = b"",
+    ) -> None:
+        """prompt is sent as soon as the session is open; keys are `keys.bound`'s; the rest as in `TerminalApp`."""
+        super().__init__(keys, own_themes=own_themes, typed=typed)
         self.settings = settings
         self.activity = Activity()
         self.recall = Recall(settings.workspace)
-        self.transcript = Transcript(id="transcript")
+        self.transcript = Transcript(reasoning=Show(settings.ui.reasoning.value), id="transcript")
         self.feed = Feed(self.transcript)
         self.approval = ApprovalPanel()
-        self.box = PromptBox(self.recall)
+        self.box = PromptBox(self.recall, keys)
         self.completion = Completion()
         self.queue = QueueList()
         self.line = ActivityLine(self._words, self._hint)
@@ -96,14 +101,14 @@ class PoolApp(App[int]):
         self.actions = Actions(self)
         self.offers = Offers(settings.workspace, self.actions.command_offers)
         self._first_prompt = prompt
-        self._theme_name = theme
+        self.theme_name = theme
         self._escaped = self._interrupted = self._stopped = 0.0
         self._focused = self._folded = True
-        self._notify_how = guess(dict(os.environ))
+        notify = settings.ui.notify
+        self._notify_how = guess(dict(os.environ)) if notify is Notify.AUTO else notify.value
         self._hint_text = ""
         self.last_answer = ""
         self.ran = False
-        self._early: list[events.Key | events.Paste] | None = []
 
     def compose(self) -> ComposeResult:
         yield self.transcript
@@ -116,36 +121,24 @@ class PoolApp(App[int]):
             yield self.box
         yield self.bar
 
-    def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Roles of the default theme, so that the style sheet parses before a theme is set."""
-        return textual_theme(load_theme("pool-dark")).variables
-
-    async def on_event(self, event: events.Event) -> None:
-        """Keep what is typed before the box is there."""
-        if self._early is not None and isinstance(event, (events.Key, events.Paste)):
-            self._early.append(event)
-            return
-        await super().on_event(event)
-
     def on_mount(self) -> None:
-        self.use_theme(self._theme_name)
+        self.use_theme(self.theme_name)
+        self.watch_own_theme()
+        self.leave_on_signals(self.leave)
         self.box.focus()
         if draft := self.recall.draft():
             self.box.set_text(draft)
         self.call_after_refresh(self._begin)
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """The box is there: it gets what was typed before."""
-        if self._early is not None and event.widget is self.box:
-            early, self._early = self._early, None
-            for key in early:
-                self.box.post_message(key)
+        if event.widget is self.box:
+            self.hand_on_early(self.box)
 
-    def use_theme(self, name: str) -> None:
-        """Change the colours. Raises `ThemeError` for a theme that does not exist."""
-        if PREFIX + name not in self.available_themes:
-            self.register_theme(textual_theme(load_theme(name)))
-        self.theme = PREFIX + name
+    def theme_used(self, theme: Theme) -> None:
+        self.transcript.code_style = theme.code_style
+
+    def theme_failed(self, why: str) -> None:
+        self.actions.say_error(why, "the colours stay as they were; mend the file and save it")
 
     def _begin(self) -> None:
         """After the first paint."""
@@ -154,11 +147,6 @@ class PoolApp(App[int]):
         self._show_status()
         self.set_interval(STATUS_SECONDS, self._show_status)
         self.write(window_title(self.settings.workspace, ""))
-
-    def write(self, sequence: str) -> None:
-        """Send an escape sequence of ours to the terminal."""
-        if self._driver is not None and sequence:
-            self._driver.write(sequence)
 
     # -- what the session says --------------------------------------------------------------------------------------
 
@@ -224,8 +212,12 @@ class PoolApp(App[int]):
         if self.transcript.new_below:
             return "new output below (End)"
         if self.activity.busy:
-            return "Esc stops"
+            return f"{self.key('stop')} stops"
         return ""
+
+    def key(self, action: str) -> str:
+        """The first key of an action, as people write it."""
+        return shown(self.keys[action][0])
 
     def hint(self, text: str, seconds: float = AGAIN_SECONDS) -> None:
         """Say something short at the right of the activity line, for a while."""
@@ -246,11 +238,9 @@ class PoolApp(App[int]):
     # -- the prompt box ---------------------------------------------------------------------------------------------
 
     def on_prompt_box_sent(self, message: PromptBox.Sent) -> None:
-        self.box.take()
         self.actions.send(message.text, shown=message.shown)
 
     def on_prompt_box_queued(self, message: PromptBox.Queued) -> None:
-        self.box.take()
         self.actions.queue(message.text)
 
     def on_prompt_box_edited(self) -> None:
@@ -387,7 +377,7 @@ class PoolApp(App[int]):
             self.actions.command("/undo")
         else:
             self._escaped = now
-            self.hint("Esc again goes back to an earlier prompt")
+            self.hint(f"{self.key('stop')} again goes back to an earlier prompt")
 
     def action_interrupt(self) -> None:
         """Copy a selection; stop the run; empty the box; else, twice, leave."""
@@ -400,12 +390,12 @@ class PoolApp(App[int]):
         elif self.box.text:
             self.recall.add(self.box.full_text)
             self.box.take()
-            self.hint("cleared; Up brings it back")
+            self.hint(f"cleared; {self.key('history_back')} brings it back")
         elif now - self._interrupted < AGAIN_SECONDS:
             self.leave()
         else:
             self._interrupted = now
-            self.hint("Ctrl+C again leaves")
+            self.hint(f"{self.key('interrupt')} again leaves")
 
     @work(exclusive=True, group="leave")
     async def leave(self, code: int = 0) -> None:
@@ -413,11 +403,6 @@ class PoolApp(App[int]):
         self.recall.save_draft(self.box.text)
         await self.driver.close()
         self.exit(code)
-
-    def action_suspend(self) -> None:
-        if not sys.stdin.isatty() or os.tcgetpgrp(sys.stdin.fileno()) != os.getpgrp():
-            return
-        self.action_suspend_process()
 
     def action_cycle_mode(self) -> None:
         self.actions.cycle_mode()

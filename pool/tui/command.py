@@ -2,24 +2,54 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from pathlib import Path
 
+from pool.config.interface import AUTO_THEME
 from pool.config.settings import Settings
 from pool.tui.app import PoolApp
-from pool_themes import DEFAULT, ThemeError, load
+from pool.tui.background import Question, theme_for
+from pool.tui.base import Fault
+from pool.tui.completion import plain
+from pool.tui.keys import RemapError, bound
+from pool_themes import ThemeError, load
 
+EXIT_INTERNAL = 1
 EXIT_USAGE = 2
 
+DEBUG_VARIABLE = "POOL_DEBUG"
 
-def run_app(settings: Settings, *, prompt: str = "", theme: str = "") -> int:
-    """Show the interface until it is left; returns the exit code. Afterwards says how to come back to the session."""
+
+def run_app(settings: Settings, question: Question, *, prompt: str = "", own_themes: Path | None = None) -> int:
+    """Show the interface until it is left; returns the exit code. Afterwards says how to come back to the session.
+
+    question is what the terminal has been asked, if it has.
+    """
+    answer = question.answer()
     try:
-        load(theme or DEFAULT)
-    except ThemeError as error:
+        theme = theme_for(answer.dark, os.environ) if settings.ui.theme == AUTO_THEME else settings.ui.theme
+        load(theme, own_themes)
+        keys = bound(settings.ui.keys)
+    except (ThemeError, RemapError) as error:
         sys.stderr.write(f"pool: {error}\n")
         return EXIT_USAGE
-    app = PoolApp(settings, prompt=prompt, theme=theme or DEFAULT)
-    code = app.run()
+    if answer.late:
+        from pool.tui.parser import drop_late_answers
+
+        drop_late_answers()
+    app = PoolApp(settings, prompt=prompt, theme=theme, own_themes=own_themes, keys=keys, typed=answer.typed)
+    code = app.run(mouse=settings.ui.mouse)
+    if app.fault is not None:
+        _tell(app.fault)
     if app.ran and (session := app.driver.kept_session):
         sys.stdout.write(f"To go on with this session: pool -r {session}\n")
-    return app.return_code or code or 0
+    return EXIT_INTERNAL if app.fault is not None else app.return_code or code or 0
+
+
+def _tell(fault: Fault) -> None:
+    if os.environ.get(DEBUG_VARIABLE):
+        sys.stderr.write(fault.trace)
+        return
+    sys.stderr.write(f"pool failed inside: {plain(fault.what)}\n")
+    sys.stderr.write(f"  This is a defect of Pool. {DEBUG_VARIABLE}=1 shows where; please report it.\n")

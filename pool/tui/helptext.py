@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.text import Text
 
 from pool import __version__
-from pool.tui.keys import APP_KEYS, PROMPT_KEYS, shown
+from pool.tui.keys import APP_KEYS, PROMPT_KEYS, Bound, shown
 
 NAME_COLUMNS = 26
 
@@ -30,8 +30,8 @@ def welcome_text(workspace: Path) -> str:
     return f"Pool {__version__} in {place}   ·   ? help   / commands   @ files   ! shell"
 
 
-def help_text() -> Text:
-    """Keys, marks and commands."""
+def help_text(bound: Bound) -> Text:
+    """Keys as they are bound, marks and commands."""
     from pool.agent.commands import COMMANDS
 
     text = Text()
@@ -41,7 +41,7 @@ def help_text() -> Text:
     for title, keys in (("Writing", PROMPT_KEYS), ("Everywhere", APP_KEYS)):
         _heading(text, title)
         for key in keys:
-            _row(text, ", ".join(shown(k) for k in key.keys), key.help)
+            _row(text, ", ".join(map(shown, bound[key.id])), key.help)
     _heading(text, "Commands")
     for command in COMMANDS:
         names = " ".join(f"/{n}" for n in (command.name, *command.aliases))

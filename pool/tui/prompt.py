@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Mapping
 
 from textual import events
 from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import TextArea
 
-from pool.tui.keys import PROMPT_KEYS
+from pool.tui.keys import DEFAULTS, PROMPT_KEYS, Bound
 from pool.tui.pastes import Pastes, normal_lines
 from pool.tui.recall import Recall
 
 BURST_KEYS = 3
 BURST_SECONDS = 0.02
 """A line end that comes within so little time of so many keys may belong to a paste that the terminal did not mark."""
+
+JOINERS = frozenset("\u200c\u200d")
+"""Characters that Python calls unprintable and that belong to writing: Persian's non-joiner, and what joins emoji."""
 
 SETTLE_SECONDS = 0.05
 """If nothing follows such a line end for so long, it was meant to send."""
@@ -73,8 +75,7 @@ class PromptBox(TextArea):
             self.what = what
             super().__init__()
 
-    def __init__(self, recall: Recall, keymap: Mapping[str, str] | None = None) -> None:
-        """keymap gives actions other keys than their defaults, comma-separated."""
+    def __init__(self, recall: Recall, keys: Bound = DEFAULTS) -> None:
         super().__init__("", soft_wrap=True, show_line_numbers=False, tab_behavior="focus", highlight_cursor_line=False)
         self.recall = recall
         self.pastes = Pastes()
@@ -82,8 +83,7 @@ class PromptBox(TextArea):
         self.busy = False
         self._typed: deque[float] = deque(maxlen=BURST_KEYS)
         self._held_end: Timer | None = None
-        given = keymap or {}
-        self._actions = {k: key.action for key in PROMPT_KEYS for k in given.get(key.id, ",".join(key.keys)).split(",")}
+        self._actions = {k: key.action for key in PROMPT_KEYS for k in keys[key.id]}
 
     @property
     def full_text(self) -> str:
@@ -132,6 +132,11 @@ class PromptBox(TextArea):
             return
         if event.is_printable:
             self._typed.append(time.monotonic())
+        if event.character in JOINERS:
+            event.stop()
+            event.prevent_default()
+            self.insert(event.character)
+            return
         if event.character == "?" and not self.text and not self.popup_open:
             event.stop()
             event.prevent_default()
@@ -188,7 +193,8 @@ class PromptBox(TextArea):
             self.replace("\n", (row, column - 1), (row, column))
             return
         if self.text.strip():
-            self.post_message(self.Sent(self.full_text, self.text))
+            # Emptied here and not by who gets the message: what is typed next must stay.
+            self.post_message(self.Sent(*self.take()))
 
     def action_newline(self) -> None:
         self.insert("\n")
@@ -198,7 +204,7 @@ class PromptBox(TextArea):
         if self.popup_open:
             self.post_message(self.Asked("accept"))
         elif self.busy and self.text.strip():
-            self.post_message(self.Queued(self.full_text, self.text))
+            self.post_message(self.Queued(*self.take()))
         else:
             self.post_message(self.Asked("complete"))
 

@@ -17,11 +17,13 @@ def variables(colours: Colours) -> dict[str, str]:
     return {f.name.replace("_", "-"): getattr(colours, f.name) for f in fields(colours)}
 
 
-def textual_theme(theme: Theme) -> TextualTheme:
-    """The theme in Textual's form."""
+def textual_theme(theme: Theme, name: str = "") -> TextualTheme:
+    """The theme in Textual's form, under another name if one is given."""
     c = theme.colours
     return TextualTheme(
-        name=PREFIX + theme.name,
+        name=name or PREFIX + theme.name,
+        # The terminal's own sixteen colours are sent as such, not as what Textual takes them to be.
+        ansi=theme.ansi,
         primary=c.accent,
         secondary=c.tool,
         accent=c.accent,
@@ -35,6 +37,9 @@ def textual_theme(theme: Theme) -> TextualTheme:
         dark=theme.dark,
         variables={
             **variables(c),
+            # Textual's own widgets ask for these where the colours are the terminal's.
+            "ansi-background": c.background,
+            "ansi-foreground": c.text,
             "border-blurred": c.border,
             "input-cursor-background": c.text,
             "input-cursor-foreground": c.background,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import pty
@@ -34,7 +35,10 @@ class Terminal:
         env: Mapping[str, str] | None = None,
         columns: int = 80,
         rows: int = 24,
+        answers: Mapping[bytes, bytes] | None = None,
     ) -> None:
+        """answers are what the terminal says to what it is asked."""
+        self._answers = answers or {}
         self.screen = pyte.Screen(columns, rows)
         self._stream = pyte.ByteStream(self.screen)
         self._lock = threading.Lock()
@@ -75,6 +79,10 @@ class Terminal:
             if data:
                 with self._lock:
                     self.raw += data
+                for question, answer in self._answers.items():
+                    if question in data:
+                        os.write(self._handle, answer)
+                with self._lock:
                     # pyte does not know these private modes' parameters with ':' or '>' and would print them.
                     self._stream.feed(re.sub(rb"\x1b\[[<>=?][0-9;:]*[umc]", b"", data))
 
@@ -132,10 +140,8 @@ class Terminal:
                 pass
             self.status = -9
         self._thread.join(timeout=2)
-        try:
+        with contextlib.suppress(OSError):
             os.close(self._handle)
-        except OSError:
-            pass
 
     @property
     def modes(self) -> list[int]:

@@ -11,10 +11,10 @@ Order within a run: `RunStarted`; per turn `TurnStarted`, deltas, `UsageReported
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
-from enum import Enum
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from pool.jsonable import plain as plain
 from pool.stops import STOP_TABLE as STOP_TABLE
 from pool.stops import StopCode as StopCode
 from pool.stops import StopReason as StopReason
@@ -169,6 +169,21 @@ class SessionNamed(Body):
 
     type: ClassVar[str] = "session.named"
     name: str
+
+
+@dataclass(frozen=True, slots=True)
+class CommitMade(Body):
+    """The session's work was committed for the user (`/commit`, `pool commit`, `pool run --commit`).
+
+    commit is its id, branch "" where HEAD is detached; files are paths from the top of the repository. It may come
+    after `RunFinished`.
+    """
+
+    type: ClassVar[str] = "commit.made"
+    commit: str
+    branch: str
+    subject: str
+    files: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -466,19 +481,6 @@ class Event:
 
     envelope: Envelope
     body: Body
-
-
-def plain(value: Any) -> Any:
-    """Turn dataclasses, enums and tuples into what a JSON encoder takes."""
-    if isinstance(value, Enum):
-        return value.value
-    if hasattr(value, "__dataclass_fields__"):
-        return {f.name.rstrip("_"): plain(getattr(value, f.name)) for f in fields(value)}
-    if isinstance(value, dict):
-        return {str(k): plain(v) for k, v in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-    if isinstance(value, (list, tuple)):
-        return [plain(v) for v in value]  # pyright: ignore[reportUnknownVariableType]
-    return value
 
 
 def to_dict(event: Event) -> dict[str, Any]:

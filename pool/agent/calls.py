@@ -240,6 +240,11 @@ class CallRunner:
                 call.found = await kept.after()
         return replace(outcome, changes=joined(outcome.changes, call.found))
 
+    async def confirm(self, number: str, name: str, step: Step) -> str:
+        """Why a step of the user's own command may not be taken, "" if it may; number tells its questions apart."""
+        answer = await self._approval(_Subject(number, "", name, step.args, step.gravity, step.preview))
+        return "" if answer.allowed else answer.reason or NO_REASON
+
     async def _approval(self, subject: _Subject) -> ApprovalAnswer:
         """The answer for a call. One question is asked at a time; what it is remembered for counts for the next."""
         answer = await self._judged(subject)

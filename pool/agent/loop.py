@@ -42,7 +42,7 @@ from pool.extend.agentsmd import NAME
 from pool.sessions.totals import Totals
 from pool.wire.errors import ProblemKind, ServerProblem
 from pool.wire.reading import Ending, Reading
-from pool_tools.api import ToolSpec
+from pool_tools.api import Step, ToolSpec
 
 CLOCK_SECONDS = 0.05
 """The run's clock is looked at no more often than this; while an answer is waited for, it stands still."""
@@ -156,6 +156,10 @@ class Agent:
         helped = await self._room.compact(self._state, guidance)
         self.limits.used += Totals(tokens=self._replies.usage.total)
         return helped
+
+    async def confirm(self, number: str, name: str, step: Step) -> str:
+        """As `CallRunner.confirm`."""
+        return await self._calls.confirm(number, name, step)
 
     def price_to_compact(self) -> Price:
         """What compacting now would cost."""

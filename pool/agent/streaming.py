@@ -34,11 +34,15 @@ PROBE_WAIT_SECONDS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class LastWord:
-    """A reply without tool calls: at most so many tokens besides its thought; show, beside as in `Ask`."""
+    """A reply without tool calls: at most so many tokens besides its thought; show, beside as in `Ask`.
+
+    thought_tokens is the limit of its thought, 0 for the usual one.
+    """
 
     max_tokens: int
     show: bool
     beside: str = ""
+    thought_tokens: int = 0
 
 
 class ReplyStream:
@@ -114,7 +118,7 @@ class ReplyStream:
 
         messages are history's, or made of them. A thought that runs away is closed here too. Raises `ServerProblem`.
         """
-        limit = self._limits.run.reasoning_turn
+        limit = asked.thought_tokens or self._limits.run.reasoning_turn
         watch = self._watch(0, limit)
         ask = Ask(
             messages,

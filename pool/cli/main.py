@@ -20,6 +20,7 @@ usage: pool [COMMAND] ...
   pool config           the configuration: show, set, check, trust, import
   pool sessions         the sessions on disk: list, show, search, rename, delete, prune, path
   pool diff             what a session, a run or the working tree changed
+  pool commit           commit what the agent changed, with a message from the diff; yours stays as it is
   pool undo             files and conversation back to before a prompt; --redo takes it back
   pool stats            what sessions cost and how they went: tokens, speeds, tools, guards, times
   pool export [ID]      a session as a file: atif, html, md, jsonl; secrets taken out
@@ -45,6 +46,7 @@ COMMANDS = {
     "config": ("pool.cli.config.command", "main"),
     "sessions": ("pool.headless.sessions", "main"),
     "diff": ("pool.headless.diff", "main"),
+    "commit": ("pool.headless.commit", "main"),
     "undo": ("pool.headless.undo", "main"),
     "stats": ("pool.headless.stats", "main"),
     "export": ("pool.headless.export", "main"),

@@ -172,7 +172,7 @@ async def test_completion(tmp_path: Path) -> None:
         def texts(line: str) -> list[str]:
             return [c.text for c in complete(line, talk)]
 
-        assert texts("/co")[:4] == ["/compact", "/context", "/copy", "/help"]
+        assert texts("/co")[:5] == ["/commit", "/compact", "/context", "/copy", "/help"]
         assert texts("/cle") == ["/new"]
         assert texts("/think l") == ["/think low"]
         assert texts("/budget session-t") == ["/budget session-turns", "/budget session-tokens"]

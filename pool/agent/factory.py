@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pool.agent.approvals import Approvals
 from pool.agent.asking import AskTool, UserQuestions
@@ -92,11 +92,12 @@ async def open_session(settings: Settings, approver: Approver) -> AsyncGenerator
     async with AsyncExitStack() as stack:
         if opened.log is not None:
             stack.enter_context(opened.log)
-        confining = asyncio.ensure_future(confine(settings, stack))
-        stack.push_async_callback(_cancelled, confining)
+        # The server is asked what it is while the sandbox is tried: one loads httpx, the other waits for processes.
+        confining = asyncio.create_task(confine(settings, stack))
+        linking = asyncio.create_task(_linked(settings, stack))
+        stack.push_async_callback(_cancelled, confining, linking)
         reading = asyncio.to_thread(instructions_for, settings)
-        confinement, link, found = await asyncio.gather(confining, find_server(settings), reading)
-        await stack.enter_async_context(link)
+        confinement, link, found = await asyncio.gather(confining, linking, reading)
         await confinement.forbid(link.client.transport.endpoint.base_url)
         hub = EventHub(opened.id, opened.log, next_seq=opened.earlier.next_seq)
         hubs.append(hub)
@@ -204,10 +205,15 @@ def _begin(instructions: SessionInstructions, agent: Agent, kept: Checkpointer |
         agent.hub.emit(Notice("info", news, f"{RELOAD} tells the model; a new session reads them anyway"))
 
 
-async def _cancelled(confining: asyncio.Future[Confinement]) -> None:
-    """Where no server is found, the sandbox may still be on its way."""
-    confining.cancel()
-    await asyncio.gather(confining, return_exceptions=True)
+async def _linked(settings: Settings, stack: AsyncExitStack) -> ServerLink:
+    return await stack.enter_async_context(await find_server(settings))
+
+
+async def _cancelled(*tasks: asyncio.Task[Any]) -> None:
+    """Where one fails, the others may still be on their way; what they have opened meanwhile is closed after this."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _assemble(

@@ -8,17 +8,18 @@ from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pool.tui import clipboard
-from pool.tui.answers import answer_text
+from pool.facekit.answers import answer_text
+from pool.facekit.editor import EditorError, edited
+from pool.facekit.shellline import ShellLine
+
+from pool.facekit import clipboard
 from pool.tui.askline import AskLine
 from pool.tui.completion import Offer
-from pool.tui.editor import EditorError, edited
 from pool.tui.helptext import help_text, welcome_text
 from pool.tui.keys import APP_KEYS, shown
 from pool.tui.note import Note
 from pool.tui.panels import Item, Pager, Picker
 from pool.tui.queue import Waiting
-from pool.tui.shellline import ShellLine
 from pool.tui.transcript.notice import ErrorCard, Quiet
 from pool_themes import ThemeError
 

@@ -17,13 +17,14 @@ from textual.containers import Vertical
 from pool.config.interface import Notify
 from pool.config.settings import Settings
 from pool.events import ApprovalAsked, Event, QuestionAsked, QueueChanged, RunFinished, RunStarted
+from pool.facekit.activity import Activity
+from pool.facekit.driver import Driver
+from pool.facekit.recall import Recall
 from pool.tui.actions import Actions
-from pool.tui.activity import Activity
 from pool.tui.approval import ApprovalPanel
 from pool.tui.attention import guess, notification, window_title
 from pool.tui.base import TerminalApp
 from pool.tui.completion import Completion, Offer
-from pool.tui.driver import Driver
 from pool.tui.keys import APP_KEYS, DEFAULTS, Bound, shown
 from pool.tui.lines import ActivityLine, StatusBar
 from pool.tui.offers import Offers
@@ -31,7 +32,6 @@ from pool.tui.person import Person
 from pool.tui.prompt import PromptBox
 from pool.tui.question import QuestionPanel
 from pool.tui.queue import QueueList
-from pool.tui.recall import Recall
 from pool.tui.status import status_parts
 from pool.tui.transcript.feed import Feed
 from pool.tui.transcript.messages import CopyRequested, PathClicked, TailChanged, UrlClicked

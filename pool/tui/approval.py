@@ -21,8 +21,8 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from pool.facekit.plain import plain
 from pool.ports import ApprovalAnswer, ApprovalRequest, Remember
-from pool.tui.completion import plain
 
 SETTLE_SECONDS = 0.6
 MOST_PREVIEW_LINES = 400

@@ -8,7 +8,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from pool.tui.completion import plain
+from pool.facekit.plain import plain
 
 
 class AskLine(ModalScreen[str | None]):

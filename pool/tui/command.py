@@ -8,10 +8,10 @@ from pathlib import Path
 
 from pool.config.interface import AUTO_THEME
 from pool.config.settings import Settings
+from pool.facekit.plain import plain
 from pool.tui.app import PoolApp
 from pool.tui.background import Question, theme_for
 from pool.tui.base import Fault
-from pool.tui.completion import plain
 from pool.tui.keys import RemapError, bound
 from pool_themes import ThemeError, load
 

@@ -12,6 +12,8 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
+from pool.facekit.plain import plain
+
 MOST_ROWS = 8
 
 
@@ -94,8 +96,3 @@ class Completion(Widget):
         number = self._first + event.y
         if event.y >= 0 and number < len(self._offers):
             self.post_message(self.Picked(self._offers[number]))
-
-
-def plain(text: str) -> str:
-    """One line of text as data: control characters shown as a box."""
-    return "".join(c if c.isprintable() or c == " " else "▯" for c in text)

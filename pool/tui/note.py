@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pool.facekit.clean import clean
 from pool.tui.transcript.block import Block, Layout
-from pool.tui.transcript.clean import clean
 from pool.tui.transcript.lines import Line, prefixed
 from pool.tui.transcript.plaintext import text_rows
 

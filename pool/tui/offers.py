@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from pool.facekit.fileindex import FileIndex
 from pool.tui.completion import Offer
-from pool.tui.fileindex import FileIndex
 
 CommandOffers = Callable[[str], Sequence[Offer]]
 """Offers for what was typed after the slash, the whole line given."""

@@ -18,7 +18,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widgets import Input, Static
 
-from pool.tui.completion import plain
+from pool.facekit.plain import plain
 
 _FRAME_CSS = """
     {name} {{ align: center middle; background: $background 60%; }}

@@ -10,9 +10,9 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import TextArea
 
+from pool.facekit.pastes import Pastes, normal_lines
+from pool.facekit.recall import Recall
 from pool.tui.keys import DEFAULTS, PROMPT_KEYS, Bound
-from pool.tui.pastes import Pastes, normal_lines
-from pool.tui.recall import Recall
 
 BURST_KEYS = 3
 BURST_SECONDS = 0.02

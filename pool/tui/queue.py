@@ -12,7 +12,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from pool.tui.completion import plain
+from pool.facekit.plain import plain
 
 MOST_ROWS = 5
 

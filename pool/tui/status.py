@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pool.config.settings import Mode, Settings
-from pool.tui.activity import Activity
+from pool.facekit.activity import Activity
 from pool.tui.gitline import branch_of
 from pool.tui.lines import Part
 

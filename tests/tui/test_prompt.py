@@ -8,8 +8,8 @@ import pytest
 from textual import events
 from textual.app import App, ComposeResult
 
+from pool.facekit.recall import Recall
 from pool.tui.prompt import PromptBox
-from pool.tui.recall import Recall
 from pool.tui.theming import textual_theme
 from pool_themes import load
 

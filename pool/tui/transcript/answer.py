@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pool.facekit.clean import Cleaner, clean
 from pool.tui.transcript.block import Block, Layout
-from pool.tui.transcript.clean import Cleaner, clean
 from pool.tui.transcript.code import OpenCode
 from pool.tui.transcript.lines import Line, line
 from pool.tui.transcript.mdlayout import MarkdownRows

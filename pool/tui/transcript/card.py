@@ -9,8 +9,8 @@ from enum import StrEnum
 
 from rich.style import Style
 
+from pool.facekit.clean import clean, one_line
 from pool.tui.transcript.block import Block, Layout
-from pool.tui.transcript.clean import clean, one_line
 from pool.tui.transcript.diff import diff_rows
 from pool.tui.transcript.lines import Line, line, prefixed
 from pool.tui.transcript.palette import Palette

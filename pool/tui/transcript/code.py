@@ -6,8 +6,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from pool.facekit.clean import cut, expand
 from pool.tui.transcript.block import Layout
-from pool.tui.transcript.clean import cut, expand
 from pool.tui.transcript.highlight import coloured
 from pool.tui.transcript.lines import Line, Run, line, prefixed
 from pool.tui.transcript.palette import Palette

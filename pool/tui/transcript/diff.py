@@ -8,8 +8,8 @@ from dataclasses import replace
 from rich.segment import Segment
 from rich.style import Style
 
+from pool.facekit.clean import clean, cut, expand
 from pool.tui.transcript.block import Layout
-from pool.tui.transcript.clean import clean, cut, expand
 from pool.tui.transcript.diffparse import DiffLine, in_order, pairs, parse
 from pool.tui.transcript.lines import Line, Run, line, prefixed
 from pool.tui.transcript.palette import Palette

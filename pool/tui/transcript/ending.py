@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pool.events import ChangedFile, RunFinished, StopReason, Usage, UsageReported
-from pool.tui.transcript.clean import one_line
+from pool.facekit.clean import one_line
 from pool.tui.transcript.notice import Quiet, Tone
 from pool.tui.transcript.reasoning import duration
 

@@ -30,10 +30,10 @@ from pool.events import (
     TurnStarted,
     UsageReported,
 )
+from pool.facekit.decode import events_of
 from pool.messages import Role
 from pool.tui.transcript.answer import Answer
 from pool.tui.transcript.callfeed import CallFeed
-from pool.tui.transcript.decode import events_of
 from pool.tui.transcript.ending import closing, figures
 from pool.tui.transcript.gone import Gone
 from pool.tui.transcript.notice import ErrorCard, Quiet, Tone

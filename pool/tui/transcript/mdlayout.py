@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from markdown_it.token import Token
 from rich.style import Style
 
+from pool.facekit.clean import cut
 from pool.tui.transcript.block import Layout
-from pool.tui.transcript.clean import cut
 from pool.tui.transcript.code import OpenCode, code_rows, first_word, is_long
 from pool.tui.transcript.inline import inline_runs
 from pool.tui.transcript.lines import Line, Run, line, prefixed

@@ -15,7 +15,7 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
-from pool.tui.transcript.clean import cut
+from pool.facekit.clean import cut
 
 MOST_INLINE_CHARS = 20_000
 """A longer paragraph is shown as plain text: some markup takes time with the square of its length."""

@@ -7,8 +7,8 @@ from enum import StrEnum
 
 from rich.style import Style
 
+from pool.facekit.clean import clean, cut, one_line
 from pool.tui.transcript.block import Block, Layout
-from pool.tui.transcript.clean import clean, cut, one_line
 from pool.tui.transcript.lines import Line, Run, prefixed
 from pool.tui.transcript.palette import Palette
 from pool.tui.transcript.plaintext import text_rows

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from rich.color import Color
 from rich.style import Style
 
+from pool.facekit.clean import clean, cut, expand
 from pool.tui.transcript.block import Layout
-from pool.tui.transcript.clean import clean, cut, expand
 from pool.tui.transcript.lines import Line, Run, line
 from pool.tui.transcript.wrap import wrap
 

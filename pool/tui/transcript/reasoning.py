@@ -6,8 +6,8 @@ import time
 from collections.abc import Sequence
 from enum import StrEnum
 
+from pool.facekit.clean import Cleaner, clean, one_line
 from pool.tui.transcript.block import Block, Layout
-from pool.tui.transcript.clean import Cleaner, clean, one_line
 from pool.tui.transcript.lines import Line, line, prefixed
 from pool.tui.transcript.plaintext import text_rows
 from pool.tui.transcript.wrap import fit

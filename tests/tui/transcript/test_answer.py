@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from pool.facekit.clean import clean
 from pool.tui.transcript.answer import Answer
-from pool.tui.transcript.clean import clean
 from pool.tui.transcript.mdparse import parser
 from tests.tui.transcript.kit import at, drawn, exact
 

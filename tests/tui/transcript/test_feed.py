@@ -39,12 +39,12 @@ from pool.events import (
     UsageReported,
     to_dict,
 )
+from pool.facekit.decode import event_of, events_of
 from pool.messages import Message, ReasoningField, Role, encode
 from pool.sessions.log import read_rows
 from pool.sessions.store import last_of, sessions_folder
 from pool.sim.process import running
 from pool.sim.settings import DEFAULT_MODEL, SimSettings
-from pool.tui.transcript.decode import event_of, events_of
 from pool.tui.transcript.feed import Feed
 from tests.cases.driver import driving
 from tests.tui.transcript.harness import TranscriptApp, screen, settled

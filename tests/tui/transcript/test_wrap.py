@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.style import Style
 
-from pool.tui.transcript.clean import Cleaner, clean
+from pool.facekit.clean import Cleaner, clean
 from pool.tui.transcript.wrap import fit, wrap
 
 TEXT = st.lists(

@@ -22,7 +22,7 @@ from pool.events import (
     UsageReported,
     Waiting,
 )
-from pool.tui.activity import Activity, Phase
+from pool.facekit.activity import Activity, Phase
 
 
 class Line:

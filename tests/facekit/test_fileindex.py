@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from pool.facekit.fileindex import FileIndex
 from pool.tui import fileindex
-from pool.tui.fileindex import FileIndex
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pool.tui.pastes import Pastes, normal_lines
+from pool.facekit.pastes import Pastes, normal_lines
 
 
 def test_ten_thousand_lines_are_one_mark_and_come_back_whole() -> None:

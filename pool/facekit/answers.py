@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
-from pool.tui.completion import plain
+from pool.facekit.plain import plain
 
 if TYPE_CHECKING:
     from pool.agent.commands import CommandResult, Rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from pool.tui.recall import MOST_PROMPTS, Recall
+from pool.facekit.recall import MOST_PROMPTS, Recall
 
 
 def test_back_and_forward_and_what_was_being_typed(tmp_path: Path) -> None:

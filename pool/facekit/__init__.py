@@ -1,0 +1,1 @@
+"""What the full-screen and the line interface share: no widgets, and nothing that prints."""

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pool.config.files import Places
+from pool.cli.themes import own_themes
 from pool.config.interface import AUTO_THEME
 from pool.config.settings import SettingsError
 from pool.headless.configured import as_text, settings_from
@@ -17,9 +17,6 @@ from pool.headless.plain import safe
 from pool.tui.background import Question
 
 EXIT_USAGE = 2
-
-THEMES_FOLDER = "themes"
-"""Where the user's own themes lie, below the folder of his configuration."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -63,8 +60,7 @@ def main(argv: Sequence[str]) -> int:
     except BaseException:
         question.withdraw()
         raise
-    own = Places.usual(os.environ).user / THEMES_FOLDER
-    return run_app(settings, question, prompt=as_text(" ".join(args.prompt)), own_themes=own)
+    return run_app(settings, question, prompt=as_text(" ".join(args.prompt)), own_themes=own_themes())
 
 
 def _declined() -> str:

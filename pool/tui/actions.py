@@ -8,11 +8,10 @@ from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from pool.facekit import clipboard
 from pool.facekit.answers import answer_text
 from pool.facekit.editor import EditorError, edited
 from pool.facekit.shellline import ShellLine
-
-from pool.facekit import clipboard
 from pool.tui.askline import AskLine
 from pool.tui.completion import Offer
 from pool.tui.helptext import help_text, welcome_text
@@ -227,6 +226,10 @@ class Actions:
                 self.send(action.value)
             case "open":
                 self.open_panel(action.value)
+            case "theme" if action.value:
+                self.use_theme(action.value)
+            case "theme":
+                self.show_themes()
             case "resume":
                 await self._reopen(resume=action.value)
             case _:

@@ -17,7 +17,8 @@ class ActionKind(StrEnum):
     """What only a face can do.
 
     NEW begins a session, QUIT leaves, COPY puts the value on the clipboard, SUBMIT works the value as a prompt, OPEN
-    shows the panel of that name, RESUME goes on with the session of that id.
+    shows the panel of that name, RESUME goes on with the session of that id, THEME changes the colours or lets the
+    person choose.
     """
 
     NEW = "new"
@@ -26,6 +27,7 @@ class ActionKind(StrEnum):
     SUBMIT = "submit"
     OPEN = "open"
     RESUME = "resume"
+    THEME = "theme"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 from pool.agent.contextreport import ContextReport, context_report
 from pool.agent.factory import Session
+from pool.agent.gitwork.branch import GitState
+from pool.agent.gitwork.state import GitWatch
 from pool.agent.guards.budgets import used_of
 from pool.agent.ids import new_id
 from pool.agent.limits import BUDGET_KINDS, budget_kind
@@ -78,6 +80,7 @@ class Conversation:
         self._compacting: asyncio.Task[bool] | None = None
         self._queue = PromptQueue(self._say_queue, session.queued)
         self._agent.steering.changed = self._say_queue
+        self._git = GitWatch(session.toolbox.commands)
         self._thinking = ThinkingLevel(
             self._agent.limits, session.replies, self._agent.history, session.settings.budgets
         )
@@ -229,6 +232,10 @@ class Conversation:
         if self.busy:
             raise Busy("a run is working; reload the files after it")
         return self.session.instructions.reload(self._agent.history)
+
+    def git_state(self) -> GitState | None:
+        """Branch, changes and worktree as last seen, None outside of a repository; looked at anew in the background."""
+        return self._git.state()
 
     # -- context
 

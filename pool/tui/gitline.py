@@ -1,44 +1,18 @@
-"""The branch for the status bar, read from git's files: no process, no lock."""
+"""The repository for the status bar: branch, changes, the way to its upstream, worktree."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
+from pool.agent.gitwork.branch import GitState
 
-MOST_BYTES = 4096
-SHORT_HASH = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Branch:
-    """name is the branch, or the beginning of the commit of a detached HEAD; worktree: a linked one."""
-
-    name: str
-    worktree: bool = False
+DIRTY = "*"
+UNKNOWN = "?"
 
 
-def branch_of(workspace: Path) -> Branch | None:
-    """The branch of the repository that holds the folder, None outside of one."""
-    for folder in (workspace, *workspace.parents):
-        dot = folder / ".git"
-        try:
-            if dot.is_file():
-                target = _read(dot).removeprefix("gitdir:").strip()
-                return _named((folder / target).resolve(), worktree=True)
-            if dot.is_dir():
-                return _named(dot, worktree=False)
-        except OSError:
-            return None
-    return None
-
-
-def _named(git: Path, *, worktree: bool) -> Branch | None:
-    head = _read(git / "HEAD").strip()
-    if head.startswith("ref:"):
-        return Branch(head.removeprefix("ref:").strip().removeprefix("refs/heads/"), worktree)
-    return Branch(head[:SHORT_HASH], worktree) if head else None
-
-
-def _read(path: Path) -> str:
-    with path.open("rb") as file:
-        return file.read(MOST_BYTES).decode("utf-8", "replace")
+def git_words(state: GitState) -> str:
+    """The state in a few characters: `main* ↑1 ↓2`, `fix (worktree)`; `?` where it is not known if anything changed."""
+    mark = {True: DIRTY, False: "", None: UNKNOWN}[state.dirty]
+    ways = [f"↑{state.ahead}"] * bool(state.ahead) + [f"↓{state.behind}"] * bool(state.behind)
+    notes = ["detached"] * state.detached + ["worktree"] * state.worktree
+    notes += [state.operation.removeprefix("a ")] if state.operation else []
+    said = f"({', '.join(notes)})" if notes else ""
+    return " ".join(part for part in (f"{state.branch}{mark}", *ways, said) if part)

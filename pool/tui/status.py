@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pool.agent.gitwork.branch import branch_from_files
 from pool.config.settings import Mode, Settings
 from pool.facekit.activity import Activity
-from pool.tui.gitline import branch_of
+from pool.tui.gitline import git_words
 from pool.tui.lines import Part
 
 if TYPE_CHECKING:
@@ -47,9 +48,9 @@ def _right(settings: Settings, conversation: Conversation | None, activity: Acti
         share = activity.context / window if window else 0.0
         text = f"{share:.0%} of {_short(window)}" if window else f"{_short(activity.context)} tokens"
         right.append(Part(text, "warning" if share >= FULL_SHARE else "muted", "/context"))
-    branch = branch_of(settings.workspace)
-    if branch is not None:
-        right.append(Part(f"{branch.name}{' (worktree)' if branch.worktree else ''}", "muted", "/diff"))
+    state = conversation.git_state() if conversation is not None else branch_from_files(settings.workspace)
+    if state is not None:
+        right.append(Part(git_words(state), "warning" if state.operation else "muted", "/diff"))
     if activity.cached >= 0:
         right.append(Part(f"{activity.cached:.0%} cached", "muted", "/context"))
     if activity.speed.writing:

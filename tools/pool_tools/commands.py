@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -112,6 +113,12 @@ class Commands:
     def read_only_when(self, asked: Callable[[], bool]) -> None:
         """From now on commands write nothing whenever asked says so as they start, where the sandbox can hold that."""
         self._to_read = asked
+
+    def reading(self) -> Commands:
+        """The same for commands that write nothing, where the sandbox can hold that. They end when this is closed."""
+        view = copy.copy(self)
+        view._to_read, view._holds_reading = lambda: True, None
+        return view
 
     def only_reading(self) -> bool:
         """Whether a command that started now could write nothing but temporary files.

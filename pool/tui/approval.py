@@ -21,14 +21,12 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from pool.facekit.approving import BY_PERSON, SETTLE_SECONDS, choices
 from pool.facekit.plain import plain
-from pool.ports import ApprovalAnswer, ApprovalRequest, Remember
+from pool.ports import ApprovalAnswer, ApprovalRequest
 
-SETTLE_SECONDS = 0.6
 MOST_PREVIEW_LINES = 400
 MOST_PREVIEW_COLUMNS = 2000
-
-BY_PERSON = "person"
 
 
 @dataclass(slots=True)
@@ -37,27 +35,6 @@ class Pending:
 
     request: ApprovalRequest
     answer: asyncio.Future[ApprovalAnswer]
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """An answer: its key, its words, and what it means."""
-
-    key: str
-    words: str
-    remember: Remember
-
-
-def choices(request: ApprovalRequest) -> list[Choice]:
-    """The ways to say yes to this request, the narrowest first."""
-    covers = ", ".join(r.covers for r in request.rules)
-    out = [Choice("y", "yes, once", Remember.ONCE), Choice("e", "yes, and exactly this again", Remember.EXACT)]
-    if request.rules:
-        out.append(Choice("s", f"yes, in this session: {covers}", Remember.SIMILAR))
-    if request.can_keep:
-        what = covers or "exactly this"
-        out.append(Choice("a", f"yes, always in this checkout: {what}", Remember.ALWAYS))
-    return out
 
 
 class ApprovalPanel(Widget, can_focus=True):

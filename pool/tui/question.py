@@ -15,9 +15,9 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from pool.facekit.approving import SETTLE_SECONDS
 from pool.facekit.plain import plain
 from pool.ports import Answer, Question
-from pool.tui.approval import SETTLE_SECONDS
 
 
 @dataclass(slots=True)

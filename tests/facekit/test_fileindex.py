@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pool.facekit.fileindex import FileIndex
-from pool.tui import fileindex
+from pool.facekit import fileindex
 
 
 @pytest.fixture

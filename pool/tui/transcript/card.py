@@ -10,12 +10,12 @@ from enum import StrEnum
 from rich.style import Style
 
 from pool.facekit.clean import clean, one_line
+from pool.facekit.words import duration
 from pool.tui.transcript.block import Block, Layout
 from pool.tui.transcript.diff import diff_rows
 from pool.tui.transcript.lines import Line, line, prefixed
 from pool.tui.transcript.palette import Palette
 from pool.tui.transcript.plaintext import output_rows, text_rows
-from pool.tui.transcript.reasoning import duration
 from pool.tui.transcript.wrap import fit
 
 SHORT_LINES = 8

@@ -31,10 +31,11 @@ from pool.events import (
     UsageReported,
 )
 from pool.facekit.decode import events_of
+from pool.facekit.words import figures
 from pool.messages import Role
 from pool.tui.transcript.answer import Answer
 from pool.tui.transcript.callfeed import CallFeed
-from pool.tui.transcript.ending import closing, figures
+from pool.tui.transcript.ending import closing
 from pool.tui.transcript.gone import Gone
 from pool.tui.transcript.notice import ErrorCard, Quiet, Tone
 from pool.tui.transcript.prompt import Prompt

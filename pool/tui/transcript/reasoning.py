@@ -149,9 +149,3 @@ def _end(text: str, room: int) -> str:
             break
         shown = longer
     return shown
-
-
-def duration(seconds: float) -> str:
-    """Seconds in words: "12 s", "3 min 05 s"."""
-    whole = int(seconds)
-    return f"{whole} s" if whole < 60 else f"{whole // 60} min {whole % 60:02} s"

@@ -1,0 +1,50 @@
+"""The last line of a run, lines of figures, and times, in words."""
+
+from __future__ import annotations
+
+from pool.events import ChangedFile, RunFinished, Usage, UsageReported
+from pool.facekit.clean import one_line
+
+MOST_FILES = 4
+"""Changed files named in the last line; more are counted."""
+
+_LEAST_SECONDS = 0.05
+"""Speeds are told of replies that took longer."""
+
+
+def closing_words(body: RunFinished) -> str:
+    """How a run ended, and what it took."""
+    reason = str(getattr(body.reason, "value", body.reason)).replace("_", " ")
+    words = [reason if not body.detail else f"{reason}: {body.detail}"]
+    words.append(f"{body.turns} turn{'s' if body.turns != 1 else ''}")
+    words.append(_tokens(body.usage))
+    words.append(duration(body.seconds))
+    if body.changes:
+        words.append(_files(body.changes))
+    return " · ".join(words)
+
+
+def figures(body: UsageReported) -> str:
+    """What a reply took."""
+    words = [_tokens(body.usage), f"first token after {body.first_token_seconds - body.waited_seconds:.1f} s"]
+    writing = body.reply_seconds - body.first_token_seconds
+    if writing > _LEAST_SECONDS and body.usage.completion:
+        words.append(f"{body.usage.completion / writing:.0f} tokens a second")
+    return " · ".join(words)
+
+
+def _tokens(usage: Usage) -> str:
+    mark = "~" if usage.estimated else ""
+    return f"{mark}{usage.prompt:,} tokens read ({usage.cached:,} cached), {usage.completion:,} written"
+
+
+def _files(changes: tuple[ChangedFile, ...]) -> str:
+    named = ", ".join(f"{one_line(c.path)} +{c.added} -{c.removed}" for c in changes[:MOST_FILES])
+    more = len(changes) - MOST_FILES
+    return f"changed {named}{f' and {more} more' if more > 0 else ''}"
+
+
+def duration(seconds: float) -> str:
+    """Seconds in words: "12 s", "3 min 05 s"."""
+    whole = int(seconds)
+    return f"{whole} s" if whole < 60 else f"{whole // 60} min {whole % 60:02} s"

@@ -29,7 +29,9 @@ WHOLE_ROUNDS = 5
 
 
 def git(folder: Path, *args: str) -> None:
-    subprocess.run(("git", "-c", "user.name=N", "-c", "user.email=n@x", *args), cwd=folder, check=True)
+    subprocess.run(
+        ("git", "-c", "user.name=N", "-c", "user.email=n@x", "-c", "gc.auto=0", *args), cwd=folder, check=True
+    )
 
 
 def fill(folder: Path, files: int) -> None:
@@ -41,36 +43,50 @@ def fill(folder: Path, files: int) -> None:
             (below / f"file_{k:02d}.py").write_text(f"# {n} {k}\n" + "value = compute(other, 1)\n" * (20 + k))
 
 
-def timed(name: str, walls: list[float]) -> None:
-    low, high = min(walls) * 1000, max(walls) * 1000
-    print(f"| {name} | {statistics.median(walls) * 1000:,.0f} ms [{low:,.0f}-{high:,.0f}], n={len(walls)} |")
+Times = tuple[float, float]
+"""Seconds on the wall, and of the processor."""
 
 
-def first_look(state: Path, root: Path, session: str) -> tuple[Checkpoints, float]:
-    begin = time.perf_counter()
+def now() -> Times:
+    return time.perf_counter(), time.process_time()
+
+
+def since(begin: Times) -> Times:
+    return time.perf_counter() - begin[0], time.process_time() - begin[1]
+
+
+def timed(name: str, times: list[Times]) -> None:
+    walls, cpus = ([one[i] * 1000 for one in times] for i in (0, 1))
+    spread = f" [{min(walls):,.0f}-{max(walls):,.0f}], n={len(walls)}" if len(walls) > 1 else ""
+    print(f"| {name} | {statistics.median(walls):,.0f}{spread} | {statistics.median(cpus):,.0f} |")
+
+
+def first_look(state: Path, root: Path, session: str) -> tuple[Checkpoints, Times]:
+    begin = now()
     made = Checkpoints(state / "checkpoints" / session, root)
     made.begin()
-    return made, time.perf_counter() - begin
+    return made, since(begin)
 
 
-def calls(made: Checkpoints, root: Path, rounds: int, *, told: bool = True) -> list[float]:
+def calls(made: Checkpoints, root: Path, rounds: int, *, told: bool = True) -> list[Times]:
     """Seconds that a call's two looks take together."""
     paths = sorted(root.glob("pkg00*/mod0*/file_07.py"))[:CHANGED]
     assert len(paths) == CHANGED
-    walls: list[float] = []
+    times: list[Times] = []
     if not told:
         made.tree.unwatch()
     for n in range(rounds):
-        begin = time.perf_counter()
+        begin = now()
         made.before(f"r{n}", 1, "c")
-        before = time.perf_counter() - begin
+        before = since(begin)
         for path in paths:
             path.write_text(f"changed {n} {told}\n")
-        begin = time.perf_counter()
+        begin = now()
         look = made.after()
-        walls.append(before + time.perf_counter() - begin)
+        after = since(begin)
+        times.append((before[0] + after[0], before[1] + after[1]))
         assert len(look.changes) == CHANGED, look
-    return walls
+    return times
 
 
 def repository(top: Path, files: int) -> None:
@@ -83,11 +99,11 @@ def repository(top: Path, files: int) -> None:
     made, wall = first_look(state, root, "s1")
     timed(f"first look ever, {files:,} tracked files", [wall])
     timed(f"checkpoint, {CHANGED} files change", calls(made, root, ROUNDS))
-    begin = time.perf_counter()
+    begin = now()
     plan = plan_undo(made, ["r0"])
     done = carry_out(made, plan)
     assert len(done.steps) == CHANGED
-    timed(f"undo of {CHANGED} files", [time.perf_counter() - begin])
+    timed(f"undo of {CHANGED} files", [since(begin)])
     timed("checkpoint, going through everything", calls(made, root, WHOLE_ROUNDS, told=False))
     made.close()
     made, wall = first_look(state, root, "s2")
@@ -118,6 +134,7 @@ def main() -> None:
     parser.add_argument("--files", type=int, default=FILES)
     args = parser.parse_args()
     print(f"Python {platform.python_version()}, {os.cpu_count()} cores, {platform.system()}")
+    print("| | wall ms | CPU ms |")
     top = Path(tempfile.mkdtemp(prefix="checkpoints-"))
     try:
         repository(top, args.files)

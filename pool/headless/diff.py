@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -25,6 +26,9 @@ from pool.sessions.store import Listed, NoSuchSession, sessions_folder
 EXIT_FAILED = 1
 EXIT_USAGE = 2
 BAR_CHARS = 30
+_ID = re.compile(r"[0-9A-Fa-f-]{4,}")
+"""What a session's id, shortened, looks like; anything else is a path."""
+
 NAME_COLUMNS = 44
 
 _RED, _GREEN, _CYAN, _BOLD, _OFF = "\x1b[31m", "\x1b[32m", "\x1b[36m", "\x1b[1m", "\x1b[0m"
@@ -35,7 +39,7 @@ def parser() -> argparse.ArgumentParser:
     p = argparse.ArgumentParser(
         prog="pool diff",
         description="What a session changed in files, from before its first change until now.",
-        epilog="A first argument that names a session is one; put -- before paths that could be taken for one.",
+        epilog="A first argument that names a session is one; put -- before paths that look like one.",
     )
     p.add_argument("words", nargs="*", metavar="[SESSION] [PATH ...]", help="default: this folder's last session")
     scope = p.add_mutually_exclusive_group()
@@ -80,12 +84,8 @@ def main(argv: Sequence[str]) -> int:
 def _session(args: argparse.Namespace) -> tuple[Listed | None, list[str]]:
     """The session that is meant, and the paths. None: there is none, and none is needed."""
     words: list[str] = args.words
-    if words:
-        try:
-            return session_named(words[0], args.dir), words[1:]
-        except NoSuchSession:
-            if not os.path.lexists(Path(args.dir) / words[0]) and "/" not in words[0] and "." not in words[0]:
-                raise
+    if words and _ID.fullmatch(words[0]) and not os.path.lexists(Path(args.dir) / words[0]):
+        return session_named(words[0], args.dir), words[1:]
     try:
         return session_named("", args.dir), words
     except NoSuchSession:

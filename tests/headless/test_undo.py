@@ -78,7 +78,8 @@ def test_diff_of_session_run_and_paths(session: tuple[str, Path], capsys: pytest
     assert [json.loads(line)["path"] for line in out.splitlines()] == ["a"]
     code, out, _ = run(capsys, "diff", "-C", str(root), "--worktree", "--color", "always", "b")
     assert "\x1b[32m+two\x1b[0m" in out
-    assert run(capsys, "diff", "-C", str(root), "nosuch")[0] == 2
+    assert run(capsys, "diff", "-C", str(root), "gone.py") == (0, "", "no changes\n")
+    assert run(capsys, "diff", "-C", str(root), "00000000")[0] == 2
 
 
 def test_fork_on_the_shell(session: tuple[str, Path], capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from pool.sessions.checkpoints.undo import carry_out, plan_undo
 from tests.sessions.checkpoints.repos import act, checkpoints, repository, tree
 
-ROUNDS = 6
+ROUNDS = 4
 FILES = 60
 
 WORKER = """

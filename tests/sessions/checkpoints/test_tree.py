@@ -68,7 +68,7 @@ def test_being_told_and_going_through_everything_find_the_same(tmp_path: Path, s
     assert found[0][9] == []
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_random_changes_are_all_found_and_undone(tmp_path: Path, state: Path, seed: int) -> None:
     root = repository(tmp_path / "r", **{f"d{n % 4}__f{n}": f"{n}\n" for n in range(24)})
     chance = random.Random(seed)

@@ -27,6 +27,7 @@ usage: pool [COMMAND] ...
   pool import FILE      a trajectory (ATIF) or chat messages (JSONL) as a session
   pool prompt           the exact first request of a run, sent nowhere
   pool doctor           what the server is, and whether it does what Pool needs
+  pool keys             what this terminal sends for each key, and what the key does
   pool themes           the themes there are, in their colours
   pool replay FILE      read the replies of a trace again (pool run --trace FILE writes one)
   pool sim              a simulated Laguna server, to try Pool without a model
@@ -54,6 +55,7 @@ COMMANDS = {
     "import": ("pool.headless.importing", "main"),
     "prompt": ("pool.headless.command", "show_prompt"),
     "doctor": ("pool.lab.doctor.command", "main"),
+    "keys": ("pool.cli.keys", "main"),
     "themes": ("pool.cli.themes", "main"),
     "replay": ("pool.lab.replay", "main"),
 }

@@ -157,6 +157,13 @@ def bound(given: Iterable[tuple[str, tuple[str, ...]]]) -> Bound:
     return out
 
 
+def listed(keys: Bound) -> list[str]:
+    """A line for each action: its id, its keys, what it does."""
+    rows = [(k.id, ", ".join(keys[k.id]), k.help) for k in (*PROMPT_KEYS, *APP_KEYS)]
+    ids, names = max(len(row[0]) for row in rows), max(len(row[1]) for row in rows)
+    return [f"{id:<{ids}}  {name:<{names}}  {help}" for id, name, help in rows]
+
+
 def shown(key: str) -> str:
     """A key as people write it: `ctrl+j` is `Ctrl+J`."""
     names = {"escape": "Esc", "pageup": "PgUp", "pagedown": "PgDn", "underscore": "_", "slash": "/"}

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pool.facekit.fileindex import FileIndex
 from pool.facekit import fileindex
+from pool.facekit.fileindex import FileIndex
 
 
 @pytest.fixture

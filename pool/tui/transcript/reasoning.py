@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from pool.facekit.clean import Cleaner, clean, one_line
+from pool.facekit.words import duration
 from pool.tui.transcript.block import Block, Layout
 from pool.tui.transcript.lines import Line, line, prefixed
 from pool.tui.transcript.plaintext import text_rows

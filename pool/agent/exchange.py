@@ -162,8 +162,6 @@ class Exchange:
         now = time.monotonic()
         clock = _Clock(now, now)
         self.broken_off = None
-        if ask.watch is not None:
-            ask.watch.count_asked = "stream_options" in extra
         allowed = ask.tool_choice != "none"
         expect = replace(self._expect, max_tokens=max_tokens, window=self.window, calls_allowed=allowed)
         try:

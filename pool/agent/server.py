@@ -86,11 +86,6 @@ class ServerLink:
         """Whether what the server says of itself is known, and no answer is awaited."""
         return self.look() is not None and self._task is None
 
-    async def known(self, seconds: float) -> None:
-        """Wait for the probe's answer, so long at most."""
-        if self.info is None and self._task is not None:
-            await asyncio.wait({self._task}, timeout=seconds)
-
     def set_thinking(self, on: bool) -> None:
         """Switch thinking for the requests to come."""
         self._thinking = on

@@ -28,9 +28,6 @@ from pool.messages import Message, Role
 from pool.wire.reading import Ending, Reading
 from pool.wire.tokens import Estimate
 
-PROBE_WAIT_SECONDS = 2.0
-"""How long the probe is waited for when a thought has to be closed before it is known what the server can do."""
-
 
 @dataclass(frozen=True, slots=True)
 class LastWord:
@@ -162,11 +159,7 @@ class ReplyStream:
     async def _close_thought(
         self, ask: Ask, stopped: Reading, watch: ReplyWatch, history: History, max_tokens: int = 0
     ) -> Reading:
-        """End a thought by hand and go on with the turn, where the server can; nearly all stays cached.
-
-        The very first reply may have to be closed before the probe beside it has answered; that is waited for a little.
-        """
-        await self.exchange.link.known(PROBE_WAIT_SECONDS)
+        """End a thought by hand and go on with the turn, where the server can; nearly all stays cached."""
         if not self._can_continue(watch) or stopped.content.strip() or not stopped.reasoning.strip():
             return stopped
         thought = closed_thought(stopped.reasoning, keep=watch.keep)
@@ -191,10 +184,11 @@ class ReplyStream:
         """Whether a turn can be continued here.
 
         A server counts as able if its dialect says so and it has sent the running token count that was asked for: a
-        gateway that drops such fields would drop those of a continuation too, and answer a request cut in half. If none
-        was asked for, since the server was not known yet, what the probe has found is believed.
+        gateway that drops such fields would drop those of a continuation too, and answer a request cut in half. A first
+        reply that has to be cut before the probe beside it has answered was not asked for the count: only a simulator
+        is so fast.
         """
-        return bool(self.exchange.link.dialect.continue_message) and (watch.counted or not watch.count_asked)
+        return bool(self.exchange.link.dialect.continue_message) and watch.counted
 
     async def _asked(self, ask: Ask, history: History) -> Reading:
         """The reply; with `Limits.no_thought` one whose thought is closed before it begins: the template stays on."""

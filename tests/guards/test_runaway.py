@@ -40,13 +40,13 @@ async def test_the_turn_goes_on_with_a_call(phrase: str, tmp_path: Path) -> None
     assert "thought-closed" in run.repairs
 
 
-async def test_a_first_thought_waits_for_the_probe_that_runs_beside_it(tmp_path: Path) -> None:
+async def test_a_first_thought_that_no_count_came_with_is_ended_by_one_reply_without_thinking(tmp_path: Path) -> None:
     """With the model named, nothing is known of the server when the first request goes out: no counts are asked for."""
     run, seen = await run_away(tmp_path, "runaway-thought@1", model=DEFAULT_MODEL)
     assert (run.reason, run.calls) == (StopReason.COMPLETED, [("read", "ok")])
     assert "continuous_usage_stats" not in seen[0]["stream_options"]
-    assert [bool(body.get("continue_final_message")) for body in seen] == [False, True, False]
-    assert [body["chat_template_kwargs"]["enable_thinking"] for body in seen] == [True, True, True]
+    assert not any("continue_final_message" in body for body in seen)
+    assert [body["chat_template_kwargs"]["enable_thinking"] for body in seen] == [True, False, True]
 
 
 async def test_where_no_turn_can_be_continued_thinking_is_off_once_and_the_price_is_told(tmp_path: Path) -> None:

@@ -48,10 +48,7 @@ class Cut:
 
 
 class ReplyWatch:
-    """Watches one reply. Tokens are the server's running count where it sends one, else estimated from the bytes.
-
-    count_asked: the request asked for that count.
-    """
+    """Watches one reply. Tokens are the server's running count where it sends one, else estimated from the bytes."""
 
     def __init__(
         self,
@@ -65,7 +62,6 @@ class ReplyWatch:
 
         user_waits says whether the user has something to say, for which the thought is cut too.
         """
-        self.count_asked = False
         self._user_waits = user_waits
         self._answer = AnswerSignals(settings.signals.answer_zlib_ratio)
         self._soft = soft_tokens

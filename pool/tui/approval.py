@@ -10,12 +10,11 @@ import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
+from rich.cells import cell_len
 from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.message import Message
 from textual.widget import Widget
@@ -24,6 +23,17 @@ from textual.widgets import Input, Static
 from pool.facekit.approving import BY_PERSON, SETTLE_SECONDS, choices
 from pool.facekit.plain import plain
 from pool.ports import ApprovalAnswer, ApprovalRequest
+
+LOW_ROWS = 20
+"""In a window with fewer rows the answers stand in one, and the reasons are left out."""
+
+LOW_OTHER_ROWS = 8
+"""Rows of a low window that are not the preview's: border, title, answers, activity, box, status."""
+
+OTHER_ROWS = 11
+"""The same of a high one, and two rows of the conversation."""
+
+SHORT_WORDS = {"y": "y yes", "e": "e exactly this", "s": "s such", "a": "a always", "n": "n no", "r": "r no, because"}
 
 MOST_PREVIEW_LINES = 400
 MOST_PREVIEW_COLUMNS = 2000
@@ -40,22 +50,9 @@ class Pending:
 class ApprovalPanel(Widget, can_focus=True):
     """Shows the first of the questions that wait; hidden when there is none."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "answer('y')", "yes", show=False),
-        Binding("e", "answer('e')", "exactly this", show=False),
-        Binding("s", "answer('s')", "similar", show=False),
-        Binding("a", "answer('a')", "always", show=False),
-        Binding("n", "refuse", "no", show=False),
-        Binding("r", "reason", "no, with a reason", show=False),
-        Binding("right,tab", "turn(1)", "next question", show=False),
-        Binding("left", "turn(-1)", "question before", show=False),
-        Binding("up", "scroll(-1)", "up", show=False),
-        Binding("down", "scroll(1)", "down", show=False),
-    ]
-
     DEFAULT_CSS = """
     ApprovalPanel {
-        height: auto; max-height: 60%; display: none; border: round $mode-ask; padding: 0 1;
+        height: auto; display: none; border: round $mode-ask; padding: 0 1;
         background: $background; margin: 0 0;
     }
     ApprovalPanel.open { display: block; }
@@ -123,7 +120,28 @@ class ApprovalPanel(Widget, can_focus=True):
         self.query_one("#why", Static).update(Text(why))
         self.query_one("#preview", Static).update(self._preview(request))
         self.query_one("#choices", Static).update(self._choices(request))
-        self.query_one("#scroll", VerticalScroll).scroll_home(animate=False)
+        self.query_one("#why").display = not self._is_low
+        scroll = self.query_one("#scroll", VerticalScroll)
+        scroll.styles.max_height = self._preview_rows(why)
+        scroll.scroll_home(animate=False)
+
+    @property
+    def _is_low(self) -> bool:
+        """Whether the window has too few rows for a row for each answer."""
+        return self.screen.size.height < LOW_ROWS
+
+    def _preview_rows(self, why: str) -> int:
+        """Rows that are left for what would run: title and answers are never pushed out."""
+        width = max(1, self.screen.size.width - 4)
+        if self._is_low:
+            return max(1, self.screen.size.height - LOW_OTHER_ROWS)
+        reasons = sum(1 + cell_len(line) // width for line in why.split("\n"))
+        answers = self._choices(self._pending[self._at].request).plain.count("\n") + 1
+        return max(2, self.screen.size.height - OTHER_ROWS - reasons - answers)
+
+    def on_resize(self) -> None:
+        if self._pending and not self.has_class("asking"):
+            self._show()
 
     def _preview(self, request: ApprovalRequest) -> Text:
         variables = _variables(self)
@@ -139,6 +157,8 @@ class ApprovalPanel(Widget, can_focus=True):
     def _choices(self, request: ApprovalRequest) -> Text:
         accent = _variables(self).get("accent", "")
         text = Text()
+        if self._is_low:
+            return Text("  ".join(SHORT_WORDS[key] for key in [*(c.key for c in choices(request)), "n", "r"]))
         rows = [(c.key, c.words) for c in choices(request)] + [("n", "no"), ("r", "no, and say why")]
         for number, (key, words) in enumerate(rows):
             text.append("\n" if number else "")
@@ -150,7 +170,7 @@ class ApprovalPanel(Widget, can_focus=True):
     def _too_soon(self) -> bool:
         return time.monotonic() - self._since < SETTLE_SECONDS
 
-    def action_answer(self, key: str) -> None:
+    def say_yes(self, key: str) -> None:
         """Say yes, as far as the key reaches."""
         if not self._pending or self._too_soon:
             return
@@ -158,12 +178,12 @@ class ApprovalPanel(Widget, can_focus=True):
             if choice.key == key:
                 self._settle(ApprovalAnswer(True, BY_PERSON, remember=choice.remember))
 
-    def action_refuse(self) -> None:
+    def say_no(self) -> None:
         """Say no."""
         if self._pending and not self._too_soon:
             self._settle(ApprovalAnswer(False, BY_PERSON))
 
-    def action_reason(self) -> None:
+    def ask_reason(self) -> None:
         """Say no and why: the words reach the model."""
         if self._pending and not self._too_soon:
             self.add_class("asking")
@@ -171,8 +191,11 @@ class ApprovalPanel(Widget, can_focus=True):
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
-        reason = event.value.strip()
-        event.input.value = ""
+        self._take_reason()
+
+    def _take_reason(self) -> None:
+        line = self.query_one("#reason", Input)
+        reason, line.value = line.value.strip(), ""
         self.focus()
         if self._pending:
             self._settle(ApprovalAnswer(False, BY_PERSON, reason=reason))
@@ -185,14 +208,43 @@ class ApprovalPanel(Widget, can_focus=True):
         self.focus()
         return True
 
-    def action_turn(self, by: int) -> None:
+    def _turn(self, by: int) -> None:
         """Look at another question that waits."""
         if len(self._pending) > 1:
             self._at = (self._at + by) % len(self._pending)
             self._show()
 
-    def action_scroll(self, by: int) -> None:
-        self.query_one("#scroll", VerticalScroll).scroll_relative(y=by, animate=False)
+    def on_key(self, event: events.Key) -> None:
+        """Keys in the order in which they come. Bindings would act later: what is typed after R must be no answer."""
+        if self.has_class("asking"):
+            self._type(event)
+            return
+        match event.key:
+            case "y" | "e" | "s" | "a" as key:
+                self.say_yes(key)
+            case "n":
+                self.say_no()
+            case "r":
+                self.ask_reason()
+            case "right" | "tab":
+                self._turn(1)
+            case "left":
+                self._turn(-1)
+            case "up" | "down" as key:
+                self.query_one("#scroll", VerticalScroll).scroll_relative(y=1 if key == "down" else -1, animate=False)
+            case _:
+                return
+        event.stop()
+        event.prevent_default()
+
+    def _type(self, event: events.Key) -> None:
+        """What is typed before the line for the reason has the focus belongs into it."""
+        if event.key == "enter":
+            event.stop()
+            self._take_reason()
+        elif event.is_printable and event.character:
+            event.stop()
+            self.query_one("#reason", Input).insert_text_at_cursor(event.character)
 
     def on_click(self, event: events.Click) -> None:
         """A click on a choice takes it."""
@@ -206,11 +258,11 @@ class ApprovalPanel(Widget, can_focus=True):
         if row < len(keys):
             match keys[row]:
                 case "n":
-                    self.action_refuse()
+                    self.say_no()
                 case "r":
-                    self.action_reason()
+                    self.ask_reason()
                 case key:
-                    self.action_answer(key)
+                    self.say_yes(key)
 
     def _settle(self, answer: ApprovalAnswer) -> None:
         pending = self._pending[self._at]

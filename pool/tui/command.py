@@ -49,7 +49,7 @@ def run_app(settings: Settings, question: Question, *, prompt: str = "", own_the
 
 def _tell(fault: Fault) -> None:
     if os.environ.get(DEBUG_VARIABLE):
-        sys.stderr.write(fault.trace)
+        sys.stderr.write("\n".join(map(plain, fault.trace.split("\n"))))
         return
     sys.stderr.write(f"pool failed inside: {plain(fault.what)}\n")
     sys.stderr.write(f"  This is a defect of Pool. {DEBUG_VARIABLE}=1 shows where; please report it.\n")

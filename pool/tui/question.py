@@ -5,12 +5,10 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass
-from typing import ClassVar
 
 from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input, Static
@@ -30,12 +28,6 @@ class Asked:
 
 class QuestionPanel(Widget, can_focus=True):
     """Shows the first of the questions that wait; hidden when there is none."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        *[Binding(str(n), f"choose({n})", str(n), show=False) for n in range(1, 10)],
-        Binding("0", "own", "own words", show=False),
-        Binding("d", "decline", "decline", show=False),
-    ]
 
     DEFAULT_CSS = """
     QuestionPanel {
@@ -108,18 +100,18 @@ class QuestionPanel(Widget, can_focus=True):
     def _ready(self) -> bool:
         return bool(self._waiting) and time.monotonic() - self._since >= SETTLE_SECONDS
 
-    def action_choose(self, number: int) -> None:
+    def choose(self, number: int) -> None:
         """Take a choice by its number."""
         if self._ready and number <= len(choices := self._waiting[0].question.choices):
             self._settle(Answer(choices[number - 1]))
 
-    def action_own(self) -> None:
+    def write_own(self) -> None:
         """Write an answer."""
         if self._ready and ("0", "another answer, in your own words") in self._rows(self._waiting[0].question):
             self.add_class("writing")
             self.query_one("#own", Input).focus()
 
-    def action_decline(self) -> None:
+    def decline(self) -> None:
         """Give no answer."""
         if self._ready:
             self._settle(None)
@@ -134,10 +126,39 @@ class QuestionPanel(Widget, can_focus=True):
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
-        text = event.value.strip()
-        event.input.value = ""
+        self._take_words()
+
+    def _take_words(self) -> None:
+        line = self.query_one("#own", Input)
+        text, line.value = line.value.strip(), ""
         if text and self._waiting:
             self._settle(Answer(text))
+
+    def on_key(self, event: events.Key) -> None:
+        """Keys in the order in which they come. Bindings would act later: what is typed after 0 must be no choice."""
+        if self.has_class("writing"):
+            self._type(event)
+            return
+        match event.key:
+            case "0":
+                self.write_own()
+            case "d":
+                self.decline()
+            case key if key.isdecimal() and len(key) == 1:
+                self.choose(int(key))
+            case _:
+                return
+        event.stop()
+        event.prevent_default()
+
+    def _type(self, event: events.Key) -> None:
+        """What is typed before the line for words has the focus belongs into it."""
+        if event.key == "enter":
+            event.stop()
+            self._take_words()
+        elif event.is_printable and event.character:
+            event.stop()
+            self.query_one("#own", Input).insert_text_at_cursor(event.character)
 
     def on_click(self, event: events.Click) -> None:
         rows = self.query_one("#offers", Static)
@@ -147,11 +168,11 @@ class QuestionPanel(Widget, can_focus=True):
         key = self._rows(self._waiting[0].question)[event.screen_y - rows.region.y][0]
         match key:
             case "0":
-                self.action_own()
+                self.write_own()
             case "d":
-                self.action_decline()
+                self.decline()
             case _:
-                self.action_choose(int(key))
+                self.choose(int(key))
 
     def _settle(self, answer: Answer | None) -> None:
         future = self._waiting[0].answer

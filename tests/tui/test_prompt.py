@@ -31,11 +31,9 @@ class BoxApp(App[None]):
         yield self.box
 
     def on_prompt_box_sent(self, message: PromptBox.Sent) -> None:
-        self.box.take()
         self.sent.append(message.text)
 
     def on_prompt_box_queued(self, message: PromptBox.Queued) -> None:
-        self.box.take()
         self.queued.append(message.text)
 
     def on_prompt_box_asked(self, message: PromptBox.Asked) -> None:
@@ -54,6 +52,16 @@ async def test_enter_sends_and_empties(app: BoxApp) -> None:
         await pilot.press("enter")
         assert app.sent == ["hi"]
         assert app.box.text == ""
+
+
+async def test_what_is_typed_right_after_enter_stays(app: BoxApp) -> None:
+    async with app.run_test() as pilot:
+        await pilot.press(*"hi")
+        await pilot.pause(0.05)
+        for key in ("enter", "x", "y"):
+            app.box.post_message(events.Key(key, key if len(key) == 1 else "\r"))
+        await pilot.pause(0.1)
+        assert (app.sent, app.box.text) == (["hi"], "xy")
 
 
 async def test_a_new_line_by_key_and_by_backslash(app: BoxApp) -> None:
@@ -151,6 +159,14 @@ async def test_wide_characters_keep_the_cursor_at_the_caret(app: BoxApp) -> None
         assert app.cursor_position.x == start + 6
         await pilot.press("left")
         assert app.cursor_position.x == start + 4
+
+
+async def test_joined_emoji_stay_joined(app: BoxApp) -> None:
+    async with app.run_test() as pilot:
+        for character in "👩‍💻":
+            app.box.post_message(events.Key(character, character))
+        await pilot.pause()
+        assert app.box.text == "👩‍💻"
 
 
 @pytest.mark.parametrize("size", [(7, 4), (3, 2), (1, 1)])

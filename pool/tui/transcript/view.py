@@ -110,7 +110,9 @@ class TranscriptView(ScrollView, can_focus=True):
             if width != store.at.width:
                 self.selection = None
         store.set_layout(Layout(width, look, time.monotonic()))
-        if len(store):
+        if self.follows or not len(store):
+            self._sync()
+        else:
             store.rows(store.entries[index])
             self._move_to(store.heights.top(index) + int(share * store.heights[index]))
         self.refresh()
@@ -150,11 +152,12 @@ class TranscriptView(ScrollView, can_focus=True):
         self.store.set_now(start)
         dirty = list(self._dirty.values())
         self._dirty.clear()
+        index, offset = self.store.heights.locate(self.scroll_offset.y)
         changed = [self._changed_from(entry) for entry in dirty if entry.rows is not None]
         if any(entry.rows is None for entry in dirty):
             changed.append(self.store.row_of(next(entry for entry in dirty if entry.rows is None), -1))
         before = self.scroll_offset.y
-        self._sync(grown=True)
+        self._sync(self.store.heights.top(index) + offset, grown=True)
         if self.scroll_offset.y == before and changed:
             top = max(0, min(changed) - before)
             if top < self.size.height:
@@ -177,8 +180,11 @@ class TranscriptView(ScrollView, can_focus=True):
 
     # -- the view
 
-    def _sync(self, *, grown: bool = False) -> None:
-        """Make heights exact where they show, the scroll bar true, and stay at the end while following."""
+    def _sync(self, row: int | None = None, *, grown: bool = False) -> None:
+        """Make heights exact where they show, the scroll bar true, and stay at the end while following.
+
+        row is where the view now begins if blocks above it changed. grown: what changed may be news.
+        """
         store = self.store
         if not store.is_ready:
             return
@@ -186,7 +192,7 @@ class TranscriptView(ScrollView, can_focus=True):
             store.settle_end(self.size.height)
             self._move_to(store.heights.total)
             return
-        self._move_to(self.scroll_offset.y)
+        self._move_to(self.scroll_offset.y if row is None else row)
         if grown and not self.follows and not self.new_below and not self._is_at_end():
             self.new_below = True
             self.post_message(TailChanged(self.follows, self.new_below))

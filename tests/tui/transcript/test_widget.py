@@ -105,6 +105,35 @@ async def test_resizing_keeps_the_place_and_wraps_anew() -> None:
         assert "prompt 2" in "".join(screen(app)[:3])
 
 
+async def test_resizing_at_the_end_stays_there() -> None:
+    app = TranscriptApp()
+    async with app.run_test(size=SIZE) as pilot:
+        app.transcript.add(Answer(LINES + "word " * 100 + "end", done=True))
+        await settled(pilot)
+        for size in ((20, 30), (100, 5), (60, 20)):
+            await pilot.resize_terminal(*size)
+            await settled(pilot)
+            assert screen(app)[-1].endswith("end")
+
+
+async def test_a_block_that_changes_above_does_not_move_the_view() -> None:
+    app = TranscriptApp()
+    async with app.run_test(size=SIZE) as pilot:
+        view = app.transcript
+        card = ToolCard(CallFacts("shell", CallState.OK, "", "command", "make", result="x\n" * 30))
+        entry = view.add(card)
+        view.add(Answer(LINES, done=True))
+        await settled(pilot)
+        await pilot.press("home", "pagedown", "pagedown")
+        before = screen(app)
+        view.fold(entry, False)
+        await settled(pilot)
+        assert screen(app) == before
+        view.replace(entry, card.with_facts(state=CallState.FAILED, result="gone"))
+        await settled(pilot)
+        assert screen(app) == before
+
+
 async def test_another_theme_draws_everything_in_its_colours() -> None:
     app = TranscriptApp()
     async with app.run_test(size=SIZE) as pilot:

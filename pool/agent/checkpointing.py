@@ -168,6 +168,8 @@ class Checkpointer:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(START_SECONDS):
                 await self._go.wait()
+        if self._stop.is_set():
+            return None
         from pool.sessions.checkpoints.journal import JournalBusy
         from pool.sessions.checkpoints.looks import Stopped
 

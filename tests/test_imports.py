@@ -1,0 +1,119 @@
+"""What must not be imported before it is needed: until `pool run` sends its first request, and before `pool` paints."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+NEVER_AT_START = {
+    "acp",
+    "click",
+    "git",
+    "mcp",
+    "pathspec",
+    "prompt_toolkit",
+    "pydantic",
+    "pytest",
+    "ray",
+    "sqlite3",
+    "starlette",
+    "tiktoken",
+    "tomlkit",
+    "tree_sitter_bash",
+    "unittest",
+    "uvicorn",
+}
+ONLY_FOR_THE_SCREEN = {"linkify_it", "markdown_it", "pygments", "rich", "textual", "tree_sitter"}
+ONLY_FOR_HTTP = {"anyio", "certifi", "h11", "httpcore", "httpx"}
+
+WITH_THE_FIRST_CALL = {
+    "pool.agent.rules.commands",
+    "pool.agent.rules.reader",
+    "pool.sessions.checkpoints",
+    "pool_tools.git.reading",
+    "pool_tools.git.signing",
+    "pool_tools.git.transport",
+}
+WHEN_ASKED_FOR = {
+    "pool.agent.commands",
+    "pool.agent.control",
+    "pool.agent.gitwork",
+    "pool.agent.undoing",
+    "pool.lab",
+    "pool.sessions.export",
+    "pool.sessions.forks",
+    "pool.sessions.index",
+    "pool.sessions.rewind",
+    "pool.sim",
+    "pool.tui",
+}
+
+# A server in the process of `pool run` itself: it sees which modules there are when the request's head has come.
+RUN = """
+import json, socket, sys, threading
+loaded = []
+server = socket.create_server(("127.0.0.1", 0))
+
+def answer(connection):
+    head = connection.recv(65536)
+    if head.startswith(b"POST") and not loaded:
+        loaded.append(sorted(sys.modules))
+    connection.sendall(b"HTTP/1.1 404 Not Found\\r\\nContent-Length: 0\\r\\nConnection: close\\r\\n\\r\\n")
+    connection.close()
+
+def serve():
+    while True:
+        threading.Thread(target=answer, args=(server.accept()[0],), daemon=True).start()
+
+threading.Thread(target=serve, daemon=True).start()
+address = f"http://127.0.0.1:{server.getsockname()[1]}/v1"
+sys.argv = ["pool", "run", "hello", "--base-url", address, "--model", "m", *sys.argv[1:]]
+from pool.cli.main import entry
+try:
+    entry()
+except SystemExit:
+    print(json.dumps(loaded[0]))
+"""
+
+PAINT = """
+import json, sys
+import pool.cli.interactive, pool.tui.app
+print(json.dumps(sorted(sys.modules)))
+"""
+
+
+def loaded_by(script: str, folder: Path, *argv: str) -> set[str]:
+    """Modules that a script in a fresh interpreter tells on the last line of its output, and their packages."""
+    done = subprocess.run(
+        [sys.executable, "-c", script, *argv], capture_output=True, text=True, cwd=folder, stdin=subprocess.DEVNULL
+    )
+    assert done.stdout, done.stderr
+    names: list[str] = json.loads(done.stdout.splitlines()[-1])
+    return set(names) | {name.partition(".")[0] for name in names}
+
+
+@pytest.mark.parametrize(
+    ("flags", "besides"),
+    # Without a session to keep there is no first look at the files, which may begin while a slow machine still sends.
+    [(("--ephemeral",), WITH_THE_FIRST_CALL), ((), set[str]())],
+    ids=["ephemeral", "kept"],
+)
+def test_a_run_imports_only_what_its_first_request_needs(
+    tmp_path: Path, flags: tuple[str, ...], besides: set[str]
+) -> None:
+    loaded = loaded_by(RUN, tmp_path, *flags)
+    assert {"httpx", "pool.agent.loop", "pool_tools.git.tool"} <= loaded
+    assert loaded & (NEVER_AT_START | ONLY_FOR_THE_SCREEN | WHEN_ASKED_FOR | besides) == set()
+
+
+def test_the_interface_paints_before_the_agent_is_imported(tmp_path: Path) -> None:
+    loaded = loaded_by(PAINT, tmp_path)
+    assert "textual" in loaded
+    assert loaded & (NEVER_AT_START | ONLY_FOR_HTTP) == set()
+    assert {name for name in loaded if name.startswith(("pool.agent.loop", "pool.wire", "pool_tools"))} == set()

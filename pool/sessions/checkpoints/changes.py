@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Self
 
 from pool.sessions.checkpoints.beneath import parent_of, read_at
+from pool.sessions.checkpoints.checkpoints import place_of
 from pool.sessions.checkpoints.contents import Contents, Damaged
 from pool.sessions.checkpoints.githead import Committed, files_of, head_commit
 from pool.sessions.checkpoints.gitobjects import NoObject
@@ -73,6 +74,7 @@ class ChangesView:
         self._handle = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self._contents: Contents | None = None
         self.records: list[Record] = []
+        folder = place_of(folder, root)
         with contextlib.suppress(OSError):
             self._contents = Contents(folder / "contents", read_only=True)
             self.records = read_journal((folder / "journal").read_bytes())[0].records

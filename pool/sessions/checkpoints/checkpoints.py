@@ -22,6 +22,17 @@ from pool.sessions.checkpoints.states import Changed, Sig, State, state_from
 from pool.sessions.checkpoints.tree import FileTree
 
 _NAME_CHARS = 24
+_ROOT = "root"
+"""The file that names the workspace."""
+
+
+def place_of(folder: Path, root: Path) -> Path:
+    """Where in a session's folder the checkpoints of a workspace lie: its first one's on top, others' below."""
+    try:
+        first = (folder / _ROOT).read_bytes()
+    except OSError:
+        return folder
+    return folder if first in (b"", os.fsencode(root)) else folder / _short(root)
 
 
 def checkpoints_folder(sessions: Path, session: str) -> Path:
@@ -46,15 +57,21 @@ class Checkpoints:
 
     def __init__(self, folder: Path, root: Path, limits: Limits | None = None) -> None:
         """Open, or make, the checkpoints of a session. Raises `JournalBusy` if another process has them open."""
+        top = folder.parent.parent
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        folder = place_of(folder, root)
+        folder.mkdir(exist_ok=True, mode=0o700)
         self.folder, self.root = folder, root
         self.journal = Journal(folder / "journal")
         self.contents = Contents(folder / "contents")
-        self.tree = FileTree(root, self.contents, limits, avoid=[folder.parent.parent])
+        self.tree = FileTree(root, self.contents, limits, avoid=[top])
         self.notes: list[str] = []
         self._base = folder / "base"
-        name = hashlib.sha256(os.fsencode(root)).hexdigest()[:_NAME_CHARS]
-        self._shared = folder.parent.parent / "trees" / f"{name}.tree"
+        self._shared = top / "trees" / f"{_short(root)}.tree"
+        named = folder / _ROOT
+        named.touch(mode=0o600)
+        if not named.stat().st_size:
+            named.write_bytes(os.fsencode(root))
         self._began = False
         self._first: Look | None = None
 
@@ -195,6 +212,10 @@ class Checkpoints:
                 f"Pool was killed during an undo: {len(done)} of {total} files are done, the others are as they were. "
                 "The same undo again does the rest"
             )
+
+
+def _short(root: Path) -> str:
+    return hashlib.sha256(os.fsencode(root)).hexdigest()[:_NAME_CHARS]
 
 
 def _apply(path: str, state: State | None, sigs: dict[str, Sig], keys: dict[str, str]) -> None:

@@ -12,7 +12,7 @@ NAMED_MOST = 20
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What is kept at most. copied_files and copied_bytes hold for the first look, all_bytes for the session.
+    """What is kept at most. copied_files and copied_bytes hold for each look, all_bytes for the session.
 
     untracked: files and folders outside an index that are looked at. verify_seconds: how long the first look may read
     tracked files to see whether they are what git holds; of the rest git's own stat data is believed. secured: files

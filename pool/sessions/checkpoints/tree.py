@@ -349,6 +349,9 @@ class FileTree:
         if self._contents.kept_bytes + len(data) > self._limits.all_bytes:
             self._found.add(path, "the session keeps no more")
             return ""
+        if self._copied >= self._limits.copied_files or self._copied_bytes >= self._limits.copied_bytes:
+            self._found.add(path, "too many new files at once")
+            return ""
         self._contents.put(data)
         self._copied += 1
         self._copied_bytes += len(data)

@@ -191,3 +191,28 @@ def test_damage_and_torn_ends_of_what_is_kept(tmp_path: Path, state: Path) -> No
         contents.get(key_of(b"2\n"))
     contents.close()
     Checkpoints(folder, root).close()
+
+
+def test_a_session_that_moves_to_another_folder_keeps_both_apart(tmp_path: Path, state: Path) -> None:
+    first, second = repository(tmp_path / "r1", a="1\n"), repository(tmp_path / "r2", a="1\n", b="1\n")
+    with checkpoints(state, first) as made:
+        act(made, "r1", lambda: (first / "a").write_text("2\n"))
+    with checkpoints(state, second) as made:
+        assert act(made, "r2", lambda: (second / "b").write_text("2\n")) == ["modified b"]
+        assert [s.path for s in plan_undo(made, ["r1", "r2"]).steps] == ["b"]
+    with checkpoints(state, first) as made:
+        carry_out(made, plan_undo(made, ["r1", "r2"]))
+    assert (first / "a").read_text() == "1\n"
+
+
+def test_too_many_new_files_at_once_are_said_and_left(tmp_path: Path, state: Path) -> None:
+    root = repository(tmp_path / "r", a="1\n")
+    with checkpoints(state, root, Limits(copied_files=3)) as made:
+        made.before("r1", 1, "c")
+        for n in range(5):
+            (root / f"new{n}").write_text(f"{n}\n")
+        look = made.after()
+        assert len(look.changes) == 5
+        assert look.skipped.count == 2
+        plan = plan_undo(made, ["r1"])
+        assert sorted(s.verdict for s in plan.steps) == [Verdict.LOST] * 2 + [Verdict.RESTORE] * 3

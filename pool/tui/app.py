@@ -7,6 +7,7 @@ shows of a run comes from events, what it does to one goes through `Driver`, wha
 from __future__ import annotations
 
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from textual import events, work
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
-from pool.config.interface import Notify
+from pool.config.interface import DiffView, Notify
 from pool.config.settings import Settings
 from pool.events import ApprovalAsked, Event, QuestionAsked, QueueChanged, RunFinished, RunStarted
 from pool.facekit.activity import Activity
@@ -33,6 +34,7 @@ from pool.tui.prompt import PromptBox
 from pool.tui.question import QuestionPanel
 from pool.tui.queue import QueueList
 from pool.tui.status import status_parts
+from pool.tui.transcript.block import SIDE_BY_SIDE_CELLS
 from pool.tui.transcript.feed import Feed
 from pool.tui.transcript.messages import CopyRequested, PathClicked, TailChanged, UrlClicked
 from pool.tui.transcript.reasoning import Show
@@ -49,6 +51,12 @@ QUESTION_HINT_SECONDS = 10.0
 
 STATUS_SECONDS = 5.0
 """How often the branch is looked at while nothing happens."""
+
+LEAST_SIDE_CELLS = 60
+"""With less room each side of a diff would show hardly a word."""
+
+DIFF_CELLS = {DiffView.AUTO: SIDE_BY_SIDE_CELLS, DiffView.SIDE: LEAST_SIDE_CELLS, DiffView.UNIFIED: sys.maxsize}
+"""The room from which on diffs are side by side."""
 
 BEHIND_PANELS = frozenset({"escape", "interrupt", "suspend"})
 """Actions of the app that work while a panel lies over it."""
@@ -81,6 +89,7 @@ class PoolApp(TerminalApp):
         self.activity = Activity()
         self.recall = Recall(settings.workspace)
         self.transcript = Transcript(reasoning=Show(settings.ui.reasoning.value), id="transcript")
+        self.transcript.diff_cells = DIFF_CELLS[settings.ui.diff]
         self.feed = Feed(self.transcript)
         self.approval = ApprovalPanel()
         self.box = PromptBox(self.recall, keys)

@@ -61,7 +61,8 @@ class ApprovalPanel(Widget, can_focus=True):
     ApprovalPanel > #why { height: auto; color: $muted; }
     ApprovalPanel > #scroll { height: auto; max-height: 14; background: $surface; margin: 0 0; }
     ApprovalPanel > #choices { height: auto; color: $text; }
-    ApprovalPanel > #reason { display: none; border: none; height: 1; background: $panel; padding: 0; }
+    ApprovalPanel > #reason, ApprovalPanel > #reason:focus { border: none; }
+    ApprovalPanel > #reason { display: none; height: 1; background: $panel; padding: 0; }
     ApprovalPanel.asking > #reason { display: block; }
     """
 

@@ -21,7 +21,7 @@ class AskLine(ModalScreen[str | None]):
         border-title-color: $accent; border-subtitle-color: $muted;
     }
     AskLine Static { height: auto; color: $muted; }
-    AskLine Input { border: none; height: 1; background: $panel; padding: 0 1; margin: 1 0 0 0; }
+    AskLine Input, AskLine Input:focus { border: none; height: 1; background: $panel; padding: 0 1; margin: 1 0 0 0; }
     """
 
     def __init__(self, title: str, about: str = "", value: str = "", placeholder: str = "") -> None:

@@ -143,7 +143,8 @@ class Picker(ModalScreen[str | None]):
         Binding("enter", "pick", "take it", show=False, priority=True),
     ]
     DEFAULT_CSS = (
-        _FRAME_CSS.format(name="Picker") + "Picker Input { border: none; height: 1; background: $panel; padding: 0 1; }"
+        _FRAME_CSS.format(name="Picker")
+        + "Picker Input, Picker Input:focus { border: none; height: 1; background: $panel; padding: 0 1; }"
     )
 
     def __init__(

@@ -37,7 +37,8 @@ class QuestionPanel(Widget, can_focus=True):
     QuestionPanel:focus-within, QuestionPanel:focus { border: round $border-focused; }
     QuestionPanel > #text { height: auto; color: $text; text-style: bold; }
     QuestionPanel > #offers { height: auto; color: $text; }
-    QuestionPanel > #own { display: none; border: none; height: 1; background: $panel; padding: 0; }
+    QuestionPanel > #own, QuestionPanel > #own:focus { border: none; }
+    QuestionPanel > #own { display: none; height: 1; background: $panel; padding: 0; }
     QuestionPanel.writing > #own { display: block; }
     """
 

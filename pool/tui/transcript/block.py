@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pool.tui.transcript.lines import Line
 from pool.tui.transcript.palette import Palette
 
 
+SIDE_BY_SIDE_CELLS = 112
+"""With this much room both sides of a diff stand beside each other: a terminal of 120 columns less the margins."""
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What rows depend on besides the block: width in cells (at least 2), styles, and the monotonic time."""
+    """What rows depend on besides the block: width in cells (at least 2), styles, and the monotonic time.
+
+    diff_cells: from this width on diffs are side by side.
+    """
 
     width: int
     palette: Palette
     now: float = 0.0
+    diff_cells: int = SIDE_BY_SIDE_CELLS
 
     def narrower(self, cells: int) -> Layout:
         """The same with less room."""
-        return Layout(max(2, self.width - cells), self.palette, self.now)
+        return replace(self, width=max(2, self.width - cells))
 
 
 class Block:

@@ -15,9 +15,6 @@ from pool.tui.transcript.lines import Line, Run, line, prefixed
 from pool.tui.transcript.palette import Palette
 from pool.tui.transcript.wrap import wrap
 
-SIDE_BY_SIDE_CELLS = 112
-"""With this much room both sides stand beside each other: a terminal of 120 columns less the margins."""
-
 MOST_LINES = 3_000
 """Lines of a diff that are shown."""
 
@@ -30,7 +27,7 @@ def diff_rows(text: str, at: Layout) -> list[Line]:
     hidden = len(found) - MOST_LINES
     rows = pairs(found[:MOST_LINES])
     digits = max([len(str(entry.number)) for entry in found] or [1])
-    if at.width >= SIDE_BY_SIDE_CELLS and any(a is not b and a and b for a, b in rows):
+    if at.width >= at.diff_cells and any(a is not b and a and b for a, b in rows):
         out = [row for old, new in rows for row in _beside(old, new, digits, at)]
     else:
         out = [row for entry in in_order(rows) for row in _below(entry, digits, at)]

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from pygments.lexer import Lexer
-from pygments.lexers import get_lexer_by_name  # pyright: ignore[reportUnknownVariableType]  # the stubs say so little
-from pygments.styles import get_style_by_name  # pyright: ignore[reportUnknownVariableType]  # the same
-from pygments.token import Token
-from pygments.util import ClassNotFound
 from rich.style import Style
 
 from pool.tui.transcript.lines import Run
 from pool.tui.transcript.palette import Palette
+
+if TYPE_CHECKING:
+    # Pygments is imported with the first code: the interface paints without it.
+    from pygments.lexer import Lexer
 
 MOST_CHARS = 60_000
 """Longer code is shown without colours: they would take over a tenth of a second."""
@@ -46,6 +45,9 @@ def coloured(code: str, language: str, palette: Palette) -> list[list[Run]]:
 
 @lru_cache(maxsize=64)
 def _lexer(language: str) -> Lexer | None:
+    from pygments.lexers import get_lexer_by_name  # pyright: ignore[reportUnknownVariableType]  # the stubs say little
+    from pygments.util import ClassNotFound
+
     try:
         return get_lexer_by_name(language, stripnl=False, ensurenl=False)
     except ClassNotFound:
@@ -58,6 +60,9 @@ def _style(palette: Palette, kind: Kind) -> Style:
     base = palette.block
     if not palette.code_style:
         return base + _by_role(palette, kind)
+    from pygments.styles import get_style_by_name  # pyright: ignore[reportUnknownVariableType]  # the stubs say little
+    from pygments.util import ClassNotFound
+
     try:
         found = get_style_by_name(palette.code_style).style_for_token(cast(Any, kind))
     except ClassNotFound:
@@ -67,6 +72,8 @@ def _style(palette: Palette, kind: Kind) -> Style:
 
 
 def _by_role(palette: Palette, kind: Kind) -> Style:
+    from pygments.token import Token
+
     for group, style in (
         (Token.Comment, palette.muted),
         (Token.Keyword, palette.accent),

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from markdown_it.token import Token
 from rich.style import Style
 
 from pool.tui.transcript.lines import Run
 from pool.tui.transcript.palette import Palette
 from pool.tui.transcript.wrap import is_wide
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 
 def inline_runs(tokens: Sequence[Token], base: Style, look: Palette) -> list[list[Run]]:

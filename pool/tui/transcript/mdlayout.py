@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from markdown_it.token import Token
 from rich.style import Style
 
 from pool.facekit.clean import cut
@@ -16,6 +16,9 @@ from pool.tui.transcript.lines import Line, Run, line, prefixed
 from pool.tui.transcript.mdparse import Group
 from pool.tui.transcript.table import Table, table_rows
 from pool.tui.transcript.wrap import wrap
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 LEAST_CELLS = 12
 """Nested lists and quotes are indented no further once so little room is left."""

@@ -9,30 +9,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
-
-from markdown_it import MarkdownIt
-from markdown_it.rules_core import StateCore
-from markdown_it.token import Token
+from typing import TYPE_CHECKING, Any
 
 from pool.facekit.clean import cut
+
+if TYPE_CHECKING:
+    # markdown-it is imported with the first answer: the interface paints without it.
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_core import StateCore
+    from markdown_it.token import Token
 
 MOST_INLINE_CHARS = 20_000
 """A longer paragraph is shown as plain text: some markup takes time with the square of its length."""
 
-Group = Sequence[Token]
+Group = Sequence["Token"]
 """The tokens of one top-level block."""
 
 
 @lru_cache(maxsize=1)
 def parser() -> MarkdownIt:
     """CommonMark with tables and strike-through. HTML is text like any other."""
+    from markdown_it import MarkdownIt
+
     made = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
     made.core.ruler.at("inline", _inline)
     return made
 
 
 def _inline(state: StateCore) -> None:
+    from markdown_it.token import Token
+
     for token in state.tokens:
         if token.type != "inline":
             continue

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pool.tui.transcript.block import Block, Layout
 from pool.tui.transcript.heights import Heights
@@ -70,7 +70,7 @@ class Store:
     def set_now(self, now: float) -> None:
         """Set the time that live blocks show."""
         if self._at is not None:
-            self._at = Layout(self._at.width, self._at.palette, now)
+            self._at = replace(self._at, now=now)
 
     def add(self, block: Block, *, open_: bool) -> Entry:
         """Add a block at the end."""

@@ -16,7 +16,7 @@ from textual.strip import Strip
 from textual.timer import Timer
 from textual.widget import Widget
 
-from pool.tui.transcript.block import Layout
+from pool.tui.transcript.block import SIDE_BY_SIDE_CELLS, Layout
 from pool.tui.transcript.finder import Finder
 from pool.tui.transcript.frames import Pace
 from pool.tui.transcript.lines import Line, drawn
@@ -43,7 +43,10 @@ TICK_SECONDS = 1.0
 
 
 class TranscriptView(ScrollView, can_focus=True):
-    """Draws a store's entries. Everything that changes is marked, and drawn at the next frame."""
+    """Draws a store's entries. Everything that changes is marked, and drawn at the next frame.
+
+    diff_cells is the room from which on diffs are side by side; it is set before the first layout.
+    """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = set(CLASSES)
     DEFAULT_CSS = CSS
@@ -57,6 +60,7 @@ class TranscriptView(ScrollView, can_focus=True):
         self.chosen: Entry | None = None
         self.selection: Selection | None = None
         self.finder: Finder | None = None
+        self.diff_cells = SIDE_BY_SIDE_CELLS
         self._code_style = code_style
         self._dirty: dict[int, Entry] = {}
         self._pace = Pace()
@@ -109,7 +113,7 @@ class TranscriptView(ScrollView, can_focus=True):
             share = offset / max(1, store.heights[index])
             if width != store.at.width:
                 self.selection = None
-        store.set_layout(Layout(width, look, time.monotonic()))
+        store.set_layout(Layout(width, look, time.monotonic(), self.diff_cells))
         if self.follows or not len(store):
             self._sync()
         else:

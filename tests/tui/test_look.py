@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from pool.config.interface import InterfaceSettings
+from pool.config.interface import DiffView, InterfaceSettings
 from pool.config.settings import Settings
 from pool.tui.app import PoolApp
 from pool.tui.background import QUESTION
 from pool.tui.base import early_events
 from pool.tui.keys import bound
 from pool.tui.parser import Parser
+from pool.tui.transcript.block import Block, Layout
+from pool.tui.transcript.diff import diff_rows
+from pool.tui.transcript.lines import Line
 from pool_themes import load
 from tests.tui.terminal import POOL, Terminal
 
@@ -114,3 +118,29 @@ def test_late_answers_are_dropped(pieces: list[bytes]) -> None:
     parser = Parser()
     keys = [getattr(e, "key", "?") for piece in ["a", *(p.decode() for p in pieces), "b"] for e in parser.feed(piece)]
     assert keys == ["a", "b"]
+
+
+DIFF = "@@ -1,1 +1,1 @@\n-old words\n+new words\n"
+
+
+@pytest.mark.parametrize(
+    ("view", "columns", "beside"),
+    [("auto", 80, False), ("auto", 130, True), ("side", 80, True), ("unified", 130, False), ("side", 40, False)],
+)
+async def test_diffs_stand_as_was_chosen(tmp_path: Path, view: str, columns: int, beside: bool) -> None:
+    pool = app(tmp_path, ui=InterfaceSettings(diff=DiffView(view)))
+    async with pool.run_test(size=(columns, 24)) as pilot:
+        entry = pool.transcript.add(DiffBlock())
+        await pilot.pause(0.3)
+        rows = pool.transcript.store.rows(entry)
+        assert any("old words" in row.drawn and "new words" in row.drawn for row in rows) is beside
+
+
+class DiffBlock(Block):
+    """A diff alone."""
+
+    def layout(self, at: Layout) -> Sequence[Line]:
+        return diff_rows(DIFF, at)
+
+    def source(self, part: int = 0) -> str:
+        return DIFF

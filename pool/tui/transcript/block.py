@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pool.tui.transcript.lines import Line
 from pool.tui.transcript.palette import Palette
 
-
 SIDE_BY_SIDE_CELLS = 112
 """With this much room both sides of a diff stand beside each other: a terminal of 120 columns less the margins."""
 

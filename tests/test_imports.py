@@ -29,7 +29,8 @@ NEVER_AT_START = {
     "unittest",
     "uvicorn",
 }
-ONLY_FOR_THE_SCREEN = {"linkify_it", "markdown_it", "pygments", "rich", "textual", "tree_sitter"}
+ONLY_FOR_THE_SCREEN = {"rich", "textual", "tree_sitter"}
+WITH_THE_FIRST_ANSWER = {"linkify_it", "markdown_it", "pygments"}
 ONLY_FOR_HTTP = {"anyio", "certifi", "h11", "httpcore", "httpx"}
 
 WITH_THE_FIRST_CALL = {
@@ -109,11 +110,11 @@ def test_a_run_imports_only_what_its_first_request_needs(
 ) -> None:
     loaded = loaded_by(RUN, tmp_path, *flags)
     assert {"httpx", "pool.agent.loop", "pool_tools.git.tool"} <= loaded
-    assert loaded & (NEVER_AT_START | ONLY_FOR_THE_SCREEN | WHEN_ASKED_FOR | besides) == set()
+    assert loaded & (NEVER_AT_START | ONLY_FOR_THE_SCREEN | WITH_THE_FIRST_ANSWER | WHEN_ASKED_FOR | besides) == set()
 
 
 def test_the_interface_paints_before_the_agent_is_imported(tmp_path: Path) -> None:
     loaded = loaded_by(PAINT, tmp_path)
     assert "textual" in loaded
-    assert loaded & (NEVER_AT_START | ONLY_FOR_HTTP) == set()
+    assert loaded & (NEVER_AT_START | ONLY_FOR_HTTP | WITH_THE_FIRST_ANSWER) == set()
     assert {name for name in loaded if name.startswith(("pool.agent.loop", "pool.wire", "pool_tools"))} == set()

@@ -210,7 +210,7 @@ def test_too_many_new_files_at_once_are_said_and_left(tmp_path: Path, state: Pat
     with checkpoints(state, root, Limits(copied_files=3)) as made:
         made.before("r1", 1, "c")
         for n in range(5):
-            (root / f"new{n}").write_text(f"{n}\n")
+            (root / f"new{n}").write_text(f"new {n}\n")
         look = made.after()
         assert len(look.changes) == 5
         assert look.skipped.count == 2

@@ -17,7 +17,7 @@ FRESH_SECONDS = 20.0
 MOST_HITS = 50
 
 SKIPPED = frozenset({".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "venv", "target", ".tox"})
-"""Folders that a walk without git leaves out."""
+"""Folders that are never offered, ignored by git or not."""
 
 RIPGREP_SECONDS = 10.0
 
@@ -92,7 +92,8 @@ def _in_order(letters: str, path: str) -> bool:
 
 def _by_ripgrep(workspace: Path) -> list[str] | None:
     """Files as ripgrep lists them (.gitignore honoured), None where it is not there."""
-    command = ["rg", "--files", "--hidden", "--null", "--no-messages", "--no-config", "--glob", "!.git", "."]
+    command = ["rg", "--files", "--hidden", "--null", "--no-messages", "--no-config"]
+    command += [word for name in sorted(SKIPPED) for word in ("--glob", f"!{name}")] + ["."]
     try:
         done = subprocess.run(
             command, cwd=workspace, stdin=subprocess.DEVNULL, capture_output=True, timeout=RIPGREP_SECONDS, check=False

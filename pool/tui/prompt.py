@@ -18,6 +18,9 @@ BURST_KEYS = 3
 BURST_SECONDS = 0.02
 """A line end that comes within so little time of so many keys may belong to a paste that the terminal did not mark."""
 
+IDLE_WORDS = "What is to be done?   / commands   @ files   ! shell   ? help"
+BUSY_WORDS = "Enter: say it to the running turn   Tab: after this run   Esc: stop"
+
 JOINERS = frozenset("\u200c\u200d")
 """Characters that Python calls unprintable and that belong to writing: Persian's non-joiner, and what joins emoji."""
 
@@ -78,12 +81,23 @@ class PromptBox(TextArea):
     def __init__(self, recall: Recall, keys: Bound = DEFAULTS) -> None:
         super().__init__("", soft_wrap=True, show_line_numbers=False, tab_behavior="focus", highlight_cursor_line=False)
         self.recall = recall
+        self.placeholder = IDLE_WORDS
         self.pastes = Pastes()
         self.popup_open = False
-        self.busy = False
+        self._busy = False
         self._typed: deque[float] = deque(maxlen=BURST_KEYS)
         self._held_end: Timer | None = None
         self._actions = {k: key.action for key in PROMPT_KEYS for k in keys[key.id]}
+
+    @property
+    def busy(self) -> bool:
+        """Whether a run works: then Enter steers and Tab queues."""
+        return self._busy
+
+    @busy.setter
+    def busy(self, busy: bool) -> None:
+        self._busy = busy
+        self.placeholder = BUSY_WORDS if busy else IDLE_WORDS
 
     @property
     def full_text(self) -> str:

@@ -16,6 +16,9 @@ from pool.tui.transcript.wrap import wrap
 MOST_ROWS_OF_LINE = 40
 """A line of output that takes more rows is cut in view."""
 
+ESCAPE_SHARE = 4
+"""How much longer a line may be if it has escape sequences, before it is cut."""
+
 _CSI = re.compile(r"\x1b\[([0-?]*)[ -/]*([@-~])|\x1b[()][0-9A-Za-z]|\x1b[=>78DEHM]|[^\x08]\x08|\x1b\[?\Z")
 _ATTRIBUTES: dict[int, Style] = {
     1: Style(bold=True),
@@ -60,11 +63,12 @@ def coloured_runs(source: str, base: Style, colour: Style, most: int) -> tuple[l
     if "\x1b" not in source and "\x08" not in source:
         text = expand(clean(cut(source, most)))
         return ([(text, base + colour)] if text else []), colour
+    source = cut(source, most * ESCAPE_SHARE)
     runs: list[Run] = []
     place = 0
     for match in _CSI.finditer(source):
         if match.start() > place:
-            runs.append((expand(clean(source[place : match.start()])), base + colour))
+            runs.append((expand(clean(cut(source[place : match.start()], most))), base + colour))
         place = match.end()
         if match[2] == "m":
             colour = _sgr(match[1], colour)

@@ -163,6 +163,11 @@ def test_colours_of_output_are_kept_and_nothing_else() -> None:
     assert red.color.number == 1
 
 
+@pytest.mark.parametrize("text", ["x", "\x1b", "\x1b[31mx", "日", "e\u0301", "a\x08", "x\r"])
+def test_a_megabyte_on_one_line_of_output_is_cut_in_view(text: str) -> None:
+    assert len(output_rows([text * (1_000_000 // len(text))], at(80), LOOK.muted)) < 250
+
+
 def test_true_colours_and_what_is_no_colour() -> None:
     rows = output_rows(["\x1b[38;2;1;2;3mrgb\x1b[48;5;200m256\x1b[38;5m\x1b[999mend\x1b[?25l"], at(), LOOK.muted)
     assert shown(rows) == ["rgb256end"]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from pool.agent.rules.syntax import Action, Rule, RuleError, parse_rule
+from pool.config.files import Places
 
 VERSION = 1
 MOST_BYTES = 1_000_000
@@ -150,6 +151,4 @@ def fingerprint(tool: str, args: Mapping[str, Any]) -> str:
 
 
 def _state_folder() -> Path:
-    from platformdirs import user_state_path
-
-    return user_state_path("pool", appauthor=False)
+    return Places.usual(os.environ).state

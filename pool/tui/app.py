@@ -39,6 +39,7 @@ from pool.tui.transcript.feed import Feed
 from pool.tui.transcript.messages import CopyRequested, PathClicked, TailChanged, UrlClicked
 from pool.tui.transcript.reasoning import Show
 from pool.tui.transcript.widget import Transcript
+from pool.tui.vibox import ViPromptBox
 from pool_themes import DEFAULT, Theme
 
 AGAIN_SECONDS = 2.0
@@ -92,7 +93,7 @@ class PoolApp(TerminalApp):
         self.transcript.diff_cells = DIFF_CELLS[settings.ui.diff]
         self.feed = Feed(self.transcript)
         self.approval = ApprovalPanel()
-        self.box = PromptBox(self.recall, keys)
+        self.box = (ViPromptBox if settings.ui.vi else PromptBox)(self.recall, keys)
         self.completion = Completion()
         self.queue = QueueList()
         self.line = ActivityLine(self._words, self._hint)
@@ -221,7 +222,7 @@ class PoolApp(TerminalApp):
         if self.transcript.new_below:
             return "new output below (End)"
         if self.activity.busy:
-            return f"{self.key('stop')} stops"
+            return f"{self.key('interrupt' if self.settings.ui.vi else 'stop')} stops"
         return ""
 
     def key(self, action: str) -> str:
@@ -374,6 +375,8 @@ class PoolApp(TerminalApp):
             self.pop_screen()
         elif self._close_completion() or self.approval.close_reason() or self.questions.close_writing():
             return
+        elif self.focused is self.box and self.box.escaped():
+            self._escaped = 0.0
         elif self.activity.busy:
             self._stopped = now
             self.actions.stop()

@@ -88,6 +88,7 @@ class PromptBox(TextArea):
         self._typed: deque[float] = deque(maxlen=BURST_KEYS)
         self._held_end: Timer | None = None
         self._actions = {k: key.action for key in PROMPT_KEYS for k in keys[key.id]}
+        self.bound_keys = frozenset(self._actions)
 
     @property
     def busy(self) -> bool:
@@ -108,6 +109,10 @@ class PromptBox(TextArea):
         """Put a text in the box, the cursor at its end. It can be undone."""
         self.replace(text, (0, 0), self.document.end)
         self.move_cursor(self.document.end)
+
+    def escaped(self) -> bool:
+        """Take Esc; False where it means nothing in the box."""
+        return False
 
     def take(self) -> tuple[str, str]:
         """Empty the box; the text it meant and the text it showed."""

@@ -39,7 +39,8 @@ class ApprovalRequest:
 
     rules are what `similar` and `always` would allow, all of them together. Without any, `similar` is not offered, and
     `always` means this exact call. can_keep: `always` is offered. policy says what the sandbox allows the call and what
-    not, lift which flags of the user would have let it run unasked. call_id is unique among questions: a later step of a call has more behind the call's id.
+    not, lift which flags of the user would have let it run unasked. call_id is
+    unique among questions: a later step of a call has more behind the call's id.
     """
 
     call_id: str

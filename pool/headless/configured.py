@@ -45,7 +45,8 @@ def settings_from(
         "budgets.reasoning_run": args.max_reasoning,
     }
     workspace = folder_of(args.dir)
-    loaded = settings_for(workspace, os.environ, flag_values(given), args.profile, with_key=with_key, interactive=interactive)
+    values = flag_values(given)
+    loaded = settings_for(workspace, os.environ, values, args.profile, with_key=with_key, interactive=interactive)
     tell(loaded.warnings, program)
     return replace(
         loaded.settings,

@@ -111,7 +111,10 @@ class Terminal:
 
     def wait_for(self, what: str | Callable[[str], bool], seconds: float = 15.0) -> str:
         """Wait until a text stands on the screen, or a condition holds of it; the screen then."""
-        holds = what if callable(what) else lambda text: what in text
+
+        def holds(text: str) -> bool:
+            return what in text if isinstance(what, str) else what(text)
+
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             if holds(text := self.text):

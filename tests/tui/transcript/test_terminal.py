@@ -7,6 +7,8 @@ import re
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.tui.terminal import Terminal
 
 ROOT = Path(__file__).parents[3]
@@ -15,7 +17,7 @@ PROGRAM = [sys.executable, "-m", "tests.tui.transcript.hostile"]
 
 def environment() -> dict[str, str]:
     paths = [str(ROOT), str(ROOT / "tools"), str(ROOT / "themes")]
-    return {"PYTHONPATH": os.pathsep.join(paths), "NO_COLOR": "", "COLUMNS": "100", "LINES": "60"}
+    return {"PYTHONPATH": os.pathsep.join(paths), "COLUMNS": "100", "LINES": "60"}
 
 
 def whole(text: str) -> bool:
@@ -41,10 +43,14 @@ def test_no_escape_of_a_text_reaches_the_terminal() -> None:
     assert "A\\x1b]52;c;aGFja2Vk\\x07B" in text
 
 
-def test_a_terminal_without_colours_shows_the_same_text() -> None:
+def test_a_terminal_without_colours_shows_the_same_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
     shown: list[str] = []
-    for no_color in ("", "1"):
-        env = environment() | {"NO_COLOR": no_color}
-        with Terminal(PROGRAM, cwd=ROOT, env=env, columns=100, rows=60) as terminal:
+    greys: list[bool] = []
+    for more in ({}, {"NO_COLOR": "1"}):
+        with Terminal(PROGRAM, cwd=ROOT, env=environment() | more, columns=100, rows=60) as terminal:
             shown.append(terminal.wait_for(whole))
+            colours = re.findall(rb"[34]8;2;(\d+);(\d+);(\d+)", bytes(terminal.raw))
+        greys.append(all(red == green == blue for red, green, blue in colours))
     assert shown[0] == shown[1]
+    assert greys == [False, True]

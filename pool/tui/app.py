@@ -18,6 +18,7 @@ from textual.containers import Vertical
 from pool.config.interface import DiffView, Notify
 from pool.config.settings import Settings
 from pool.events import ApprovalAsked, Event, QuestionAsked, QueueChanged, RunFinished, RunStarted
+from pool.facekit import images
 from pool.facekit.activity import Activity
 from pool.facekit.driver import Driver
 from pool.facekit.recall import Recall
@@ -49,6 +50,7 @@ AFTER_STOP_SECONDS = 1.0
 """For so long after a stop no Esc counts as the first of two."""
 
 QUESTION_HINT_SECONDS = 10.0
+PASTE_HINT_SECONDS = 6.0
 
 STATUS_SECONDS = 5.0
 """How often the branch is looked at while nothing happens."""
@@ -298,6 +300,10 @@ class PoolApp(TerminalApp):
                 self.leave()
             case "editor":
                 self.actions.edit_prompt()
+            case "picture":
+                self.hint(images.REASON, PASTE_HINT_SECONDS)
+            case "nothing_pasted":
+                self.hint(images.EMPTY, PASTE_HINT_SECONDS)
             case _:
                 self.actions.search_history()
 

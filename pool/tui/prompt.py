@@ -10,6 +10,7 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import TextArea
 
+from pool.facekit.images import pasted_picture
 from pool.facekit.pastes import Pastes, normal_lines
 from pool.facekit.recall import Recall
 from pool.tui.keys import DEFAULTS, PROMPT_KEYS, Bound
@@ -71,7 +72,7 @@ class PromptBox(TextArea):
         """A key that the app acts on.
 
         what is `editor`, `search`, `complete`, `help`, `leave` or `end`; while the completion is open `up`, `down` or
-        `accept`.
+        `accept`; after a paste `picture` or `nothing_pasted`.
         """
 
         def __init__(self, what: str) -> None:
@@ -166,6 +167,10 @@ class PromptBox(TextArea):
     async def _on_paste(self, event: events.Paste) -> None:
         event.stop()
         event.prevent_default()
+        if not event.text:
+            self.post_message(self.Asked("nothing_pasted"))
+        elif pasted_picture(event.text):
+            self.post_message(self.Asked("picture"))
         if result := self._replace_via_keyboard(self.pastes.fold(event.text), *self.selection):
             self.move_cursor(result.end_location)
 

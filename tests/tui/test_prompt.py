@@ -176,3 +176,14 @@ async def test_tiny_windows_do_no_harm(app: BoxApp, size: tuple[int, int]) -> No
         await pilot.resize_terminal(*size)
         await pilot.resize_terminal(80, 24)
         assert app.box.text == "設定を読む👩"
+
+
+async def test_a_picture_is_a_path_and_said_to_be_one(app: BoxApp, tmp_path: Path) -> None:
+    (tmp_path / "logo.png").write_bytes(b"x")
+    async with app.run_test() as pilot:
+        app.box.post_message(events.Paste(str(tmp_path / "logo.png")))
+        await pilot.pause()
+        assert app.box.text == str(tmp_path / "logo.png")
+        app.box.post_message(events.Paste(""))
+        await pilot.pause()
+        assert app.asked == ["picture", "nothing_pasted"]

@@ -14,6 +14,7 @@ from pool.config.settings import SettingsError
 from pool.headless.configured import as_text, settings_from
 from pool.headless.flags import add_session_flags
 from pool.headless.plain import safe
+from pool.headless.startfolder import give_back_prompt, started_in
 from pool.tui.background import Question
 
 EXIT_USAGE = 2
@@ -44,8 +45,10 @@ def main(argv: Sequence[str]) -> int:
     if why := _declined():
         sys.stderr.write(f'pool: {why}; `pool run "PROMPT"` works without it\n')
         return EXIT_USAGE
+    give_back_prompt(args)
     try:
         settings = settings_from(args, program="pool", interactive=True)
+        settings = started_in(args, settings, as_text(" ".join(args.prompt)), "pool")
     except SettingsError as error:
         sys.stderr.write(safe(f"pool: {error}", terminal=True) + "\n")
         return EXIT_USAGE

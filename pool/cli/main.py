@@ -21,6 +21,7 @@ usage: pool [COMMAND] ...
   pool sessions         the sessions on disk: list, show, search, rename, delete, prune, path
   pool diff             what a session, a run or the working tree changed
   pool commit           commit what the agent changed, with a message from the diff; yours stays as it is
+  pool worktree         worktrees in which sessions work: list, merge back, remove
   pool undo             files and conversation back to before a prompt; --redo takes it back
   pool stats            what sessions cost and how they went: tokens, speeds, tools, guards, times
   pool export [ID]      a session as a file: atif, html, md, jsonl; secrets taken out
@@ -49,6 +50,7 @@ COMMANDS = {
     "sessions": ("pool.headless.sessions", "main"),
     "diff": ("pool.headless.diff", "main"),
     "commit": ("pool.headless.commit", "main"),
+    "worktree": ("pool.headless.worktree", "main"),
     "undo": ("pool.headless.undo", "main"),
     "stats": ("pool.headless.stats", "main"),
     "export": ("pool.headless.export", "main"),

@@ -11,7 +11,9 @@ from pool.config.settings import SettingsError
 from pool.events import StopReason
 from pool.headless.configured import as_text, settings_from
 from pool.headless.flags import add_session_flags
+from pool.headless.gitwishes import add_git_flags, wishes_of
 from pool.headless.output import output_for
+from pool.headless.startfolder import give_back_prompt, started_in
 from pool.headless.stdin import StdinTooLong, read_stdin
 
 EXIT_USAGE = 2
@@ -22,13 +24,14 @@ def parser() -> argparse.ArgumentParser:
     p = argparse.ArgumentParser(
         prog="pool run",
         description="Work one prompt to its end. The answer goes to stdout, everything else to stderr.",
-        epilog="Exit codes: 0 done, 1 defect of Pool, 2 usage, 4 could not do it, 5 budget or context, 6 loop, "
-        "7 denied, 8 no usable reply, 9 done but unverified, 75 server away, failed or refusing, 130 interrupted, "
-        "128+n signal n.",
+        epilog="Exit codes: 0 done, 1 defect of Pool, 2 usage, 4 could not do it or commit it, 5 budget or context, "
+        "6 loop, 7 denied, 8 no usable reply, 9 done but unverified, 75 server away, failed or refusing, "
+        "130 interrupted, 128+n signal n.",
     )
     p.add_argument("prompt", nargs="*", help="what to do; '-' reads it from stdin")
     p.add_argument("-f", "--file", metavar="FILE", help="read the prompt from a file")
     add_session_flags(p)
+    add_git_flags(p)
     p.add_argument("--trace", metavar="FILE", help="keep the raw bytes of each reply (keys removed) in FILE")
     p.add_argument("-o", "--output", choices=["text", "json", "stream-json"], default="text")
     p.add_argument("-v", "--verbose", action="store_true", help="progress on stderr also when it is no terminal")
@@ -42,9 +45,12 @@ def main(argv: Sequence[str]) -> int:
         args = parser().parse_args(list(argv))
     except SystemExit as error:
         return int(error.code or 0)
+    give_back_prompt(args)
     try:
+        wishes = wishes_of(args)
         settings = settings_from(args, program="pool run")
         prompt = prompt_from(args)
+        settings = started_in(args, settings, prompt, "pool run")
     except SettingsError as error:
         from pool.headless.run import fail_early
 
@@ -52,7 +58,7 @@ def main(argv: Sequence[str]) -> int:
     level = 0 if args.quiet else 1 if args.verbose or sys.stderr.isatty() else 0
     from pool.headless.run import run_to_end
 
-    return run_to_end(settings, prompt, output=args.output, level=level)
+    return run_to_end(settings, prompt, output=args.output, level=level, wishes=wishes)
 
 
 def show_prompt(argv: Sequence[str]) -> int:
@@ -66,6 +72,7 @@ def show_prompt(argv: Sequence[str]) -> int:
     flags.prog = "pool prompt"
     try:
         args = flags.parse_args(list(argv))
+        give_back_prompt(args)
         settings = settings_from(args, program=flags.prog, with_key=False)
     except SystemExit as error:
         return int(error.code or 0)

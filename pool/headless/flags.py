@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from pool.headless.startfolder import add_worktree_flags
+
 MOST_DIGITS = 12
 
 
@@ -41,6 +43,7 @@ def add_session_flags(p: argparse.ArgumentParser) -> None:
         "-r", "--resume", metavar="ID", default="", help="go on with a session, by the beginning or end of its id"
     )
     p.add_argument("--fork", metavar="ID[@N]", default="", help="go on with a copy of a session, from before prompt N")
+    add_worktree_flags(p)
     p.add_argument("--ephemeral", action="store_true", help="keep no session on disk")
 
 

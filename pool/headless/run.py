@@ -16,18 +16,20 @@ from pool.agent.ids import new_id
 from pool.agent.state import Stop
 from pool.config.settings import Settings, SettingsError
 from pool.events import STOP_TABLE, Event, RunFinished, StopReason, Usage
+from pool.headless.gitwishes import GitWishes
 from pool.headless.output import Output, Progress, output_for
 from pool.headless.plain import safe
 from pool.wire.errors import ServerProblem
 
 GONE = "the reader has gone"
+NO_WISHES = GitWishes()
 
 
-def run_to_end(settings: Settings, prompt: str, *, output: str, level: int) -> int:
-    """Work the prompt; returns the exit code."""
+def run_to_end(settings: Settings, prompt: str, *, output: str, level: int, wishes: GitWishes = NO_WISHES) -> int:
+    """Work the prompt; returns the exit code. wishes is what is to be done in git besides."""
     out = output_for(output)
     try:
-        return asyncio.run(_run(settings, prompt, out, Progress(sys.stderr, level)))
+        return asyncio.run(_run(settings, prompt, out, Progress(sys.stderr, level), wishes))
     except SettingsError as error:
         return fail_early(out, StopReason.USAGE_ERROR, str(error))
     except ServerProblem as problem:
@@ -46,7 +48,9 @@ def fail_early(out: Output, reason: StopReason, detail: str, remedy: str = "") -
     return code
 
 
-async def _run(settings: Settings, prompt: str, output: Output, progress: Progress) -> int:
+async def _run(settings: Settings, prompt: str, output: Output, progress: Progress, wishes: GitWishes) -> int:
+    if wishes and (said := await wishes.before(settings)):
+        sys.stderr.write(safe(f"pool run: {said}", terminal=True) + "\n")
     async with open_session(settings, NobodyThere()) as session:
         _refuse_or_warn(settings, session)
         agent = session.agent
@@ -54,9 +58,10 @@ async def _run(settings: Settings, prompt: str, output: Output, progress: Progre
         printing = asyncio.create_task(_print(session.hub.subscribe(), faces, session))
         with _signals(session):
             finished = await agent.run(prompt, new_id())
+        failed = await wishes.after(session, finished) if wishes else 0
         session.hub.close()
         await printing
-        return _exit_code(finished, unwritten=printing.result())
+        return _exit_code(finished, unwritten=printing.result()) or failed
 
 
 def _refuse_or_warn(settings: Settings, session: Session) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pool.events import Body, Envelope, Event, HeadSet, MessageAdded, SessionNamed
+from pool.messages import Role
 from pool.sessions.log import Header, SessionLog, read_rows
 from pool.sessions.replay import resumed
 from pool.sessions.rewinds import prompt_named
@@ -16,15 +17,25 @@ TITLE_CHARS = 60
 
 
 def fork(
-    source: Listed, new_id: str, pool: str, say: Callable[[str], object], *, at: str = "", workspace: str = ""
+    source: Listed,
+    new_id: str,
+    pool: str,
+    say: Callable[[str], object],
+    *,
+    at: str = "",
+    workspace: str = "",
+    last: bytes = b"",
+    title: str = "",
 ) -> Path:
     """Make a session new_id from another, which may be open meanwhile; returns the path of its log.
 
     at is a prompt, by number or the beginning of its run's id: the fork goes on from right before it. "" is the end.
-    workspace "" means that of the source. pool is the version that makes it. Raises `NoSuchPrompt` and `OSError`.
+    workspace "" means that of the source. pool is the version that makes it. last is a user message, encoded, that ends
+    the fork; it replaces a user message there. title is its name instead of one made of the source's. Raises
+    `NoSuchPrompt` and `OSError`.
     """
     rows, _ = read_rows(source.path.read_bytes())
-    title = source.prompt[:TITLE_CHARS]
+    name = title or (f"fork: {source.prompt[:TITLE_CHARS]}" if source.prompt else "")
     if at:
         prompt = prompt_named(rows, at)
         rows = [row for row in rows if not isinstance(row.get("seq"), int) or row["seq"] < prompt.seq]
@@ -32,7 +43,10 @@ def fork(
     header = Header(new_id, workspace or source.workspace, time.time(), pool, forked_from=source.id)
     bodies: list[Body] = [HeadSet(earlier.head)] if earlier.head else []
     bodies += [MessageAdded(one.message.role.value, one.data.decode()) for one in earlier.messages]
-    bodies += [SessionNamed(f"fork: {title}")] if title else []
+    if last:
+        replaces = bool(earlier.messages) and earlier.messages[-1].message.role is Role.USER
+        bodies.append(MessageAdded(Role.USER.value, last.decode(), replaces_last=replaces))
+    bodies += [SessionNamed(name)] if name else []
     with SessionLog.create(source.path.parent, header, say) as log:
         for seq, body in enumerate(bodies):
             log.append(Event(Envelope(new_id, "", 0, seq, time.time(), time.monotonic()), body))

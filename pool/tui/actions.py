@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import Coroutine, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pool.facekit import clipboard
@@ -15,12 +16,11 @@ from pool.facekit.shellline import ShellLine
 from pool.tui.askline import AskLine
 from pool.tui.completion import Offer
 from pool.tui.helptext import help_text, welcome_text
-from pool.tui.keys import APP_KEYS, shown
 from pool.tui.note import Note
+from pool.tui.openers import COMMAND_MARK, Panels
 from pool.tui.panels import Item, Pager, Picker
 from pool.tui.queue import Waiting
 from pool.tui.transcript.notice import ErrorCard, Quiet
-from pool_themes import ThemeError
 
 if TYPE_CHECKING:
     from pool.agent.commands import Action, Ask
@@ -33,25 +33,7 @@ MODES_ROUND = ("default", "accept-edits", "auto", "plan")
 LEAVING = ("/quit", "/exit", "/q")
 """Commands that work before there is a session."""
 
-THEMES = "themes"
-
-PANELS = (
-    ("Context", "/context", "what fills the window, and what is cached"),
-    ("Usage", "/usage", "turns, time and tokens"),
-    ("Files changed", "/diff", "what this session changed"),
-    ("Status", "/status", "session, server, model, sandbox"),
-    ("Budgets", "/budget", "limits, and what is used of them"),
-    ("Jobs", "/jobs", "commands in the background"),
-    ("Tools", "/tools", "what the model can call"),
-    ("Approvals", "/approvals", "rules, and what you allowed"),
-    ("Sessions", "/resume", "go on with another session"),
-    ("Statistics", "/stats", "speeds, tools, guards"),
-    ("Themes", THEMES, "colours"),
-)
-"""Panels: title, the command whose answer they show, and what that is."""
-
 SHELL_MARK = "!"
-COMMAND_MARK = "/"
 
 
 class Actions:
@@ -59,6 +41,7 @@ class Actions:
 
     def __init__(self, app: PoolApp) -> None:
         self._app = app
+        self.panels = Panels(app)
         self._before_open: list[str] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._mouse_free = not app.settings.ui.mouse
@@ -110,6 +93,8 @@ class Actions:
         elif self._conversation is None:
             self._before_open.append(text)
             self.show_queue()
+            if self._app.driver.lacks_server:
+                self._app.first_start.show("there is no model server yet")
         elif self._conversation.steer(text):
             self.show_queue()
         elif self._conversation.busy:
@@ -194,6 +179,8 @@ class Actions:
         if (conversation := self._conversation) is None:
             self._app.hint("there is no session yet")
             return
+        if self.panels.take(line, conversation):
+            return
         from pool.agent.commands import execute
 
         result = await execute(line, conversation)
@@ -225,22 +212,25 @@ class Actions:
             case "submit":
                 self.send(action.value)
             case "open":
-                self.open_panel(action.value)
+                self.panels.open(action.value)
             case "theme" if action.value:
-                self.use_theme(action.value)
+                self.panels.use_theme(action.value)
             case "theme":
-                self.show_themes()
+                self.panels.show_themes()
             case "resume":
-                await self._reopen(resume=action.value)
+                await self._reopen(resume=action.value, folder=action.folder)
             case _:
                 await self._reopen(resume="")
 
-    async def _reopen(self, *, resume: str) -> None:
-        """Leave this session and begin a new one, or go on with another."""
+    async def _reopen(self, *, resume: str, folder: str = "") -> None:
+        """Leave this session and begin a new one, or go on with another; folder is where, "" for this one."""
         app = self._app
         await app.driver.close()
         app.transcript.clear()
-        app.settings = app.driver.settings = replace(app.settings, resume=resume, continue_last=False, fork="")
+        place = Path(folder) if folder else app.settings.workspace
+        app.settings = app.driver.settings = replace(
+            app.settings, workspace=place, resume=resume, continue_last=False, fork=""
+        )
         self.welcome()
         app.driver.start()
 
@@ -322,87 +312,6 @@ class Actions:
     def show_help(self) -> None:
         """Keys and commands."""
         self._app.push_screen(Pager("Help", help_text(self._app.keys)))
-
-    def show_panels(self) -> None:
-        """A choice of panels."""
-        items = [Item(line, title, about) for title, line, about in PANELS]
-        self._app.push_screen(Picker("Panels", items), self._panel_picked)
-
-    def _panel_picked(self, line: str | None) -> None:
-        if line == THEMES:
-            self.show_themes()
-        elif line is not None:
-            self.spawn(self._panel(line))
-
-    async def _panel(self, line: str) -> None:
-        """Show a command's answer over the conversation, not in it."""
-        if (conversation := self._conversation) is None:
-            self._app.hint("there is no session yet")
-            return
-        from pool.agent.commands import execute
-
-        result = await execute(line, conversation)
-        if result.ask is not None or result.action is not None:
-            self.command(line)
-        else:
-            self._app.push_screen(Pager(line, answer_text(result)))
-
-    def open_panel(self, name: str) -> None:
-        """Open a panel by its name."""
-        self._panel_picked(next((line for title, line, _ in PANELS if title.lower() == name.lower()), f"/{name}"))
-
-    def show_themes(self) -> None:
-        """Pick a theme; each is tried on while the choice stands on it."""
-        before = self._app.theme_name
-        items = [Item(name, self._theme_title(name), name) for name in self._app.theme_names()]
-
-        def picked(name: str | None) -> None:
-            self.use_theme(name or before)
-            if name is not None:
-                self._app.hint(f"pool config set ui.theme {name} keeps it", 6.0)
-
-        self._app.push_screen(Picker("Themes", items, chosen=before, preview=self.use_theme), picked)
-
-    def use_theme(self, name: str) -> None:
-        """Change the colours; a theme with a fault changes nothing and is said."""
-        try:
-            self._app.use_theme(name)
-        except ThemeError as error:
-            self._app.hint(str(error), 6.0)
-
-    def _theme_title(self, name: str) -> str:
-        try:
-            return self._app.load_theme(name).title
-        except ThemeError:
-            return f"{name} (has a fault)"
-
-    def show_palette(self) -> None:
-        """Everything that can be done, by name, with its key."""
-        from pool.agent.commands import COMMANDS
-
-        items = [Item(f"/{c.name}", f"/{c.name} {c.hint}".rstrip(), c.help) for c in COMMANDS]
-        keys = self._app.keys
-        items += [Item(k.action, k.help, ", ".join(map(shown, keys[k.id]))) for k in APP_KEYS if k.id != "palette"]
-        items += [Item(THEMES, "Themes", "colours, tried on as you look")]
-        hints = {f"/{c.name}" for c in COMMANDS if c.hint and not c.hint.startswith("[")}
-
-        def picked(name: str | None) -> None:
-            if name is None:
-                return
-            if name in hints:
-                self._app.box.set_text(f"{name} ")
-                self._app.box.focus()
-            elif name.startswith(COMMAND_MARK):
-                self.command(name)
-            elif name == THEMES:
-                self.show_themes()
-            else:
-                self.spawn(self._run_action(name))
-
-        self._app.push_screen(Picker("Everything", items), picked)
-
-    async def _run_action(self, name: str) -> None:
-        await self._app.run_action(name)
 
     def search_history(self) -> None:
         """Pick one of the prompts sent before."""

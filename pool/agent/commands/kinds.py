@@ -32,10 +32,11 @@ class ActionKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """Something for the face to do."""
+    """Something for the face to do. folder is where a session that is resumed works from now on, "" for where it is."""
 
     kind: ActionKind
     value: str = ""
+    folder: str = ""
 
 
 @dataclass(frozen=True, slots=True)

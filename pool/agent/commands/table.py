@@ -10,14 +10,25 @@ import difflib
 import re
 from dataclasses import dataclass
 
-from pool.agent.commands import approvals, context, files, gitwork, look, network, records, session, settings
+from pool.agent.commands import (
+    approvals,
+    context,
+    files,
+    gitwork,
+    look,
+    network,
+    records,
+    session,
+    settings,
+    worktrees,
+)
 from pool.agent.commands.kinds import Command, CommandError, CommandResult, Rows, Typed, said
 from pool.agent.control import Busy, Conversation, NothingToDo
 from pool.config.settings import SettingsError
 from pool.wire.errors import ServerProblem
 from pool_tools.network.rules import RuleError
 
-_GROUPS = (session, settings, approvals, context, network, records, files, gitwork, look)
+_GROUPS = (session, settings, approvals, context, network, records, files, gitwork, worktrees, look)
 _COMMAND = re.compile(r"/([A-Za-z][\w-]*)(?:\s+(.*))?", re.DOTALL)
 NEAR = 0.5
 """How alike a name has to be to be offered for one that does not exist."""

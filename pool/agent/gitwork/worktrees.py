@@ -49,6 +49,11 @@ def place_of(repository: Repository) -> Path:
     return main.with_name(f"{main.name.removesuffix(DOT_GIT)}{PLACE_SUFFIX}")
 
 
+def path_of(repository: Repository, branch: str) -> Path:
+    """Where the worktree of a branch lies."""
+    return place_of(repository) / branch.replace("/", "-")
+
+
 def slug(text: str) -> str:
     """A few words as a part of a branch's name, "" if none is left."""
     plain = unicodedata.normalize("NFKD", text.lower()).encode("ascii", "ignore").decode()
@@ -91,21 +96,21 @@ async def add_worktree(settings: Settings, branch: str, *, about: str = "", with
         raise GitWorkError(f"the worktree's folder {visible(str(place))} cannot be made: {error.strerror}") from None
     try:
         async with open_repository(settings, more=(place,)) as repo:
-            return await _added(repo, place, branch, about, with_changes=with_changes)
+            return await _added(repo, branch, about, with_changes=with_changes)
     finally:
         if made:
             with contextlib.suppress(OSError):
                 place.rmdir()
 
 
-async def _added(repo: RepoGit, place: Path, branch: str, about: str, *, with_changes: bool) -> Worktree:
+async def _added(repo: RepoGit, branch: str, about: str, *, with_changes: bool) -> Worktree:
     head = (await repo.git.read("rev-parse", "--verify", "--quiet", "HEAD")).line
     if not head:
         raise GitWorkError(
             "the repository has no commits yet, so there is nothing to check out; commit something first"
         )
     existing = await worktrees(repo)
-    name = branch or await _free_name(repo, place, about)
+    name = branch or await _free_name(repo, about)
     if not (await repo.git.read("check-ref-format", "--branch", name)).ok:
         raise GitWorkError(f"{name!r} cannot be the name of a branch")
     for tree in existing:
@@ -113,7 +118,7 @@ async def _added(repo: RepoGit, place: Path, branch: str, about: str, *, with_ch
             if tree.ours and not with_changes:
                 return tree
             raise GitWorkError(f"the branch {name} is checked out in {visible(str(tree.path))} already")
-    path = place / name.replace("/", "-")
+    path = path_of(repo.repository, name)
     if os.path.lexists(path):
         raise GitWorkError(f"{visible(str(path))} is there already; remove it, or name another branch")
     known = (await repo.git.read("show-ref", "--verify", "--quiet", f"refs/heads/{name}")).ok
@@ -124,14 +129,14 @@ async def _added(repo: RepoGit, place: Path, branch: str, about: str, *, with_ch
     return Worktree(path, name, head, ours=True)
 
 
-async def _free_name(repo: RepoGit, place: Path, about: str) -> str:
+async def _free_name(repo: RepoGit, about: str) -> str:
     """A name that no branch and no folder has."""
     wanted = f"{BRANCH_PREFIX}{slug(about) or 'work'}"
     listed = await repo.ask("for-each-ref", "--format=%(refname:short)", "refs/heads")
     taken = set(listed.text.split("\n"))
     for number in range(1, MOST_NAMES):
         name = wanted if number == 1 else f"{wanted}-{number}"
-        if name not in taken and not os.path.lexists(place / name.replace("/", "-")):
+        if name not in taken and not os.path.lexists(path_of(repo.repository, name)):
             return name
     raise GitWorkError(f"there are {MOST_NAMES} branches like {wanted}; name one")
 

@@ -86,6 +86,7 @@ async def test_forward_and_removed(repo: Path) -> None:
     assert not tree.path.exists()
     assert not tree.path.parent.exists()
     assert git(repo, "branch", "--format=%(refname:short)") == "main\n"
+    assert len(git(repo, "worktree", "list").splitlines()) == 1
 
 
 async def test_a_merge_commit_and_conflicts(repo: Path) -> None:

@@ -231,6 +231,18 @@ def test_worktrees_may_be_added(work: Path) -> None:
     assert notes == (".git/worktrees/tree/commondir was changed and has been put back",)
 
 
+def test_worktrees_may_be_removed_and_are_watched_when_they_come_back(work: Path) -> None:
+    git(work, "worktree", "add", "-q", "tree")
+    assert guarded(work, lambda: git(work, "worktree", "remove", "tree")) == ()
+    assert len(git(work, "worktree", "list").splitlines()) == 1
+
+    def change() -> None:
+        git(work, "worktree", "add", "-q", "tree")
+        (work / ".git/worktrees/tree/commondir").write_text("../../../evil\n")
+
+    assert "commondir is new" in guarded(work, change)[0]
+
+
 def test_a_linked_worktree_guards_the_repository_it_belongs_to(work: Path, tmp_path: Path) -> None:
     tree = tmp_path / "tree"
     git(work, "worktree", "add", "-q", str(tree))

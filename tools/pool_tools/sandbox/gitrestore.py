@@ -29,6 +29,7 @@ LAG_NS = 50_000_000
 
 _POINTER = "gitdir: "
 _WORKTREE_COMMON = b"../..\n"
+_WORKTREES = "worktrees"
 _CONFIG = "config"
 _CONFIGS = (_CONFIG, "config.worktree")
 _UNRUN_MODE = 0o600
@@ -168,6 +169,8 @@ class GitGuard:
         owner = _owner(path, now.folders)
         if path not in self._state.orders and owner is None:
             return []
+        if _removed_worktree(path):
+            return []
         before = self._state.orders.get(path)
         # What is not listed any more: its repository is gone, or the configuration that took it in has changed.
         order = now.orders[path] if path in now.orders else look(path)
@@ -238,12 +241,18 @@ def _linked(path: Path) -> bool:
     return os.path.realpath(path) != str(path)
 
 
+def _removed_worktree(path: Path) -> bool:
+    """Whether a path belonged to a worktree that is gone, or to the last one: nothing is left that could be obeyed."""
+    gone = path if path.name == _WORKTREES else path.parent
+    return (gone is path or gone.parent.name == _WORKTREES) and not os.path.lexists(gone)
+
+
 def _plain(path: Path, order: Order) -> bool:
     """Whether a new file is one that git itself writes for a worktree."""
     if order.kind is not Kind.FILE or order.data is None:
         return False
     if path.name == "commondir":
-        return order.data == _WORKTREE_COMMON and path.parent.parent.name == "worktrees"
+        return order.data == _WORKTREE_COMMON and path.parent.parent.name == _WORKTREES
     return path.name == "gitdir"
 
 

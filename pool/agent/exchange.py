@@ -38,7 +38,7 @@ from pool.wire.reading import (
     UsageSoFar,
 )
 from pool.wire.request import RequestBuilder
-from pool.wire.tokens import Estimate, TokenMeter, raw_tokens
+from pool.wire.tokens import Estimate, PartSizes, TokenMeter, raw_tokens
 
 WINDOW_MARGIN_TOKENS = 256
 """Kept free between the estimated prompt plus `max_tokens` and the window, since the estimate can be off."""
@@ -106,6 +106,7 @@ class Exchange:
         self.usage = Usage()
         self._expect = expect
         self._meter = meter
+        self._sizes = PartSizes()
         self._hub = hub
         self.prefix = PrefixWatch()
         self.prefill_rate = 0.0
@@ -126,7 +127,8 @@ class Exchange:
 
     def estimate(self, messages: Sequence[bytes]) -> Estimate:
         """The size of a request with these messages."""
-        return self._meter.estimate(self.builder.build(messages, max_tokens=LEAST_ANSWER_TOKENS))
+        frame = self.builder.build((), max_tokens=LEAST_ANSWER_TOKENS)
+        return self._meter.estimate(raw_tokens(frame) + self._sizes.total(messages))
 
     def switch_thinking(self, on: bool) -> None:
         """Switch thinking by the chat template, which re-renders the history: an announced break."""
@@ -168,7 +170,8 @@ class Exchange:
             reading = await self._read(ask, body, expect, clock)
         finally:
             self._warn_of_trace()
-        self._measure(reading, body, clock, report)
+        frame = builder.build((), max_tokens=max_tokens, tool_choice=ask.tool_choice, extra=extra)
+        self._measure(reading, raw_tokens(frame) + self._sizes.total(ask.messages), clock, report)
         self.counts = self.counts or bool(ask.watch and ask.watch.counted)
         self.link.look_again()
         self._say_unknown_window()
@@ -244,18 +247,19 @@ class Exchange:
                 pass
         clock.first = clock.first or time.monotonic()
 
-    def _measure(self, reading: Reading, body: bytes, clock: _Clock, report: PrefixReport) -> None:
+    def _measure(self, reading: Reading, sent: float, clock: _Clock, report: PrefixReport) -> None:
+        """sent is the request's `raw_tokens`."""
         now = time.monotonic()
         usage = reading.usage
         if usage is None or not usage.prompt:
             said = "".join([reading.reasoning, reading.content, *(c.arguments for c in reading.calls)])
-            usage = Usage(self._meter.estimate(body).tokens, round(raw_tokens(said.encode())), estimated=True)
-        elif self._cache_left_out(body, usage.prompt) or self._meter.excessive(body, usage.prompt):
-            usage = replace(usage, prompt=self._meter.estimate(body).tokens, estimated=True)
+            usage = Usage(self._meter.estimate(sent).tokens, round(raw_tokens(said.encode())), estimated=True)
+        elif self._cache_left_out(sent, usage.prompt) or self._meter.excessive(sent, usage.prompt):
+            usage = replace(usage, prompt=self._meter.estimate(sent).tokens, estimated=True)
         else:
-            if self._meter.shortfall(body, usage.prompt):
-                self._warn_of_shortfall(body, usage.prompt)
-            self._meter.learn(body, usage.prompt)
+            if self._meter.shortfall(sent, usage.prompt):
+                self._warn_of_shortfall(sent, usage.prompt)
+            self._meter.learn(sent, usage.prompt)
         self.usage = usage
         waited = min(clock.tried, now) - clock.sent
         first = (clock.first or now) - clock.sent
@@ -271,13 +275,13 @@ class Exchange:
         if read >= LEAST_RATE_TOKENS and seconds > 0:
             self.prefill_rate = read / seconds
 
-    def _cache_left_out(self, body: bytes, read: int) -> bool:
+    def _cache_left_out(self, sent: float, read: int) -> bool:
         """Whether a count is low because it leaves out what was cached (Ollama 0.30.0), not because of a cut.
 
         Where the request sets the window, and the prompt fits into it, nothing was cut.
         """
-        fits = self._meter.estimate(body).upper <= self.window
-        return self.builder.shape.sets_window and fits and self._meter.shortfall(body, read)
+        fits = self._meter.estimate(sent).upper <= self.window
+        return self.builder.shape.sets_window and fits and self._meter.shortfall(sent, read)
 
     def _warn_of_small_window(self) -> None:
         """Say once that the window is small, where a request could ask for a larger one and does not."""
@@ -302,7 +306,7 @@ class Exchange:
             self._trace_said = True
             self._hub.emit(Notice("warning", self.link.client.trace_failure, "give --trace a file that can be written"))
 
-    def _warn_of_shortfall(self, body: bytes, read: int) -> None:
-        sent = self._meter.estimate(body).tokens
-        text = f"the server read {read:,} tokens of about {sent:,} that were sent: the front of the prompt was cut off"
+    def _warn_of_shortfall(self, sent: float, read: int) -> None:
+        whole = self._meter.estimate(sent).tokens
+        text = f"the server read {read:,} tokens of about {whole:,} that were sent: the front of the prompt was cut off"
         self._hub.emit(Notice("warning", text, self.link.dialect.window_remedy))

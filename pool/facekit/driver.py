@@ -7,8 +7,8 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pool.config.settings import Settings
-from pool.events import Event
+from pool.config.settings import Settings, SettingsError
+from pool.events import STOP_TABLE, Event, StopReason
 from pool.ports import Approver
 
 if TYPE_CHECKING:
@@ -24,9 +24,10 @@ POLL_SECONDS = 0.02
 class Driver:
     """One conversation at a time. All calls are made on the app's loop.
 
-    kept_session is the id of the session on disk, "" if none is kept. on_event gets every event, on_earlier the
+    kept_session is the id of the session on disk, "" if none is kept. lacks_server says, after a failure, that it was
+    the model server's absence. on_event gets every event, on_earlier the
     rows of a session that is gone on with. on_open is called when prompts can be worked, on_failed with why that cannot
-    be, and with what to do about it.
+    be, and with what to do about it; failure_code is the exit code that fits then.
     """
 
     def __init__(
@@ -42,6 +43,8 @@ class Driver:
         self.settings = settings
         self.conversation: Conversation | None = None
         self.kept_session = ""
+        self.lacks_server = False
+        self.failure_code = 0
         self._approver = approver
         self._on_event = on_event
         self._on_earlier = on_earlier
@@ -53,6 +56,7 @@ class Driver:
     def start(self) -> None:
         """Open the session; returns at once."""
         self._leave = asyncio.Event()
+        self.lacks_server = False
         self._task = asyncio.create_task(self._serve())
 
     @property
@@ -85,8 +89,12 @@ class Driver:
                     session.hub.close()
                     await pump
         except opened.failures as error:
+            self.lacks_server = isinstance(error, opened.no_server)
+            is_usage = isinstance(error, SettingsError)
+            self.failure_code = STOP_TABLE[StopReason.USAGE_ERROR if is_usage else StopReason.SERVER_FAILED].exit
             self._on_failed(str(error), str(getattr(error, "remedy", "")))
         except Exception as error:
+            self.failure_code = STOP_TABLE[StopReason.INTERNAL_ERROR].exit
             self._on_failed(f"Pool failed inside: {error!r}", "this is a defect of Pool; please report it")
         finally:
             self.conversation = None
@@ -109,12 +117,13 @@ class _Imported:
     def __init__(self) -> None:
         from pool.agent.control import Conversation
         from pool.agent.factory import open_session
-        from pool.config.settings import SettingsError
+        from pool.agent.server import NoServer
         from pool.wire.errors import ServerProblem
 
         self.session = open_session
         self.conversation = Conversation
         self.failures = (SettingsError, ServerProblem)
+        self.no_server = (NoServer, ServerProblem)
 
 
 def _imports() -> _Imported:

@@ -27,6 +27,7 @@ from pool.tui.approval import ApprovalPanel
 from pool.tui.attention import guess, notification, window_title
 from pool.tui.base import TerminalApp
 from pool.tui.completion import Completion, Offer
+from pool.tui.firststart import FirstStart
 from pool.tui.keys import APP_KEYS, DEFAULTS, Bound, shown
 from pool.tui.lines import ActivityLine, StatusBar
 from pool.tui.offers import Offers
@@ -111,6 +112,7 @@ class PoolApp(TerminalApp):
             on_failed=self._failed,
         )
         self.actions = Actions(self)
+        self.first_start = FirstStart(self)
         self.offers = Offers(settings.workspace, self.actions.command_offers)
         self._first_prompt = prompt
         self.theme_name = theme
@@ -171,7 +173,10 @@ class PoolApp(TerminalApp):
 
     def _failed(self, why: str, remedy: str) -> None:
         self.line.run(False)
-        self.actions.say_error(why, remedy)
+        if self.driver.lacks_server:
+            self.first_start.show(why)
+        else:
+            self.actions.say_error(why, remedy)
 
     def _take(self, event: Event) -> None:
         now = time.monotonic()
@@ -378,7 +383,7 @@ class PoolApp(TerminalApp):
         """Close what is open; else stop the run; else, twice with nothing typed, rewind."""
         now = time.monotonic()
         if len(self.screen_stack) > 1:
-            self.pop_screen()
+            self.screen.dismiss(None)
         elif self._close_completion() or self.approval.close_reason() or self.questions.close_writing():
             return
         elif self.focused is self.box and self.box.escaped():
@@ -420,6 +425,7 @@ class PoolApp(TerminalApp):
         """Close the session and the app."""
         self.recall.save_draft(self.box.text)
         await self.driver.close()
+        await self.first_start.stop()
         self.exit(code)
 
     def action_cycle_mode(self) -> None:
@@ -430,10 +436,10 @@ class PoolApp(TerminalApp):
         self.transcript.fold_all(self._folded)
 
     def action_panels(self) -> None:
-        self.actions.show_panels()
+        self.actions.panels.show_list()
 
     def action_palette(self) -> None:
-        self.actions.show_palette()
+        self.actions.panels.show_palette()
 
     def action_help(self) -> None:
         self.actions.show_help()

@@ -9,11 +9,14 @@ from pathlib import Path
 
 from pool import __version__
 from pool.agent.checkpointing import Checkpointer
+from pool.agent.gitwork.blocks import merged
 from pool.agent.history import History
 from pool.agent.hub import EventHub
 from pool.agent.ids import new_id
 from pool.sessions.checkpoints.changes import ChangesView, FileChange
-from pool.sessions.checkpoints.checkpoints import checkpoints_folder
+from pool.sessions.checkpoints.checkpoints import Checkpoints, checkpoints_folder
+from pool.sessions.checkpoints.contents import Damaged
+from pool.sessions.checkpoints.textdiff import without
 from pool.sessions.checkpoints.undo import Undone, carry_out, revert_hunks
 from pool.sessions.forks import fork
 from pool.sessions.log import read_rows
@@ -81,11 +84,15 @@ class SessionUndo:
         return await asyncio.to_thread(self._changes, scope, run)
 
     async def revert(self, change: FileChange, indices: Iterable[int]) -> Undone:
-        """Take hunks of a change back, by their numbers; a file that is not as shown any more is left alone."""
+        """Take hunks of a change back, by their numbers. What was changed since elsewhere in the file stays.
+
+        A file of which the same lines were changed since is left alone, and that is said. `Undone` has neither steps
+        nor failures where the hunks are taken back already.
+        """
         async with self._kept.alone() as checkpoints:
             if checkpoints is None:
                 return Undone((), ())
-            return await asyncio.to_thread(revert_hunks, checkpoints, change, tuple(indices))
+            return await asyncio.to_thread(_revert, checkpoints, change, frozenset(indices))
 
     async def fork(self, at: str = "") -> str:
         """The id of a new session that begins as this one, or as it was before a prompt. Raises `NoSuchPrompt`."""
@@ -109,3 +116,22 @@ class SessionUndo:
 
     async def _rows(self) -> list[Row]:
         return await asyncio.to_thread(lambda: read_rows(self._log.read_bytes())[0])
+
+
+def _revert(checkpoints: Checkpoints, change: FileChange, indices: frozenset[int]) -> Undone:
+    """As `revert_hunks`, in the file as it is now."""
+    checkpoints.now()
+    try:
+        state = checkpoints.keep_now(change.path)
+        now = checkpoints.bytes_of(state) if state is not None else None
+    except Damaged:
+        return revert_hunks(checkpoints, change, indices)
+    if state is None or now is None or change.after is None or change.note or now == change.after:
+        return revert_hunks(checkpoints, change, indices)
+    target = merged(change.after, now, without(change.after, change.hunks(), indices))
+    if target is None:
+        return revert_hunks(checkpoints, change, indices)
+    if target == now:
+        return Undone((), ())
+    since = FileChange(change.path, target, now, state.mode, state.mode)
+    return revert_hunks(checkpoints, since, range(len(since.hunks())))

@@ -1,0 +1,173 @@
+"""The panels: which there are, how each is opened, and what comes of it. Their code is loaded when one is opened."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pool.facekit.answers import answer_text
+from pool.tui.keys import APP_KEYS, shown
+from pool.tui.panels import Item, Pager, Picker
+from pool_themes import ThemeError
+
+if TYPE_CHECKING:
+    from pool.agent.control import Conversation
+    from pool.tui.app import PoolApp
+    from pool.tui.screens.review import Review
+
+THEMES = "themes"
+COMMAND_MARK = "/"
+
+PANELS = (
+    ("Context", "/context", "what fills the window, and what is cached"),
+    ("Files changed", "/diff", "by file and hunk: keep, take back, comment"),
+    ("Usage", "/usage", "turns, time and tokens"),
+    ("Status", "/status", "session, server, model, sandbox"),
+    ("Budgets", "/budget", "limits, and what is used of them"),
+    ("Jobs", "/jobs", "commands in the background"),
+    ("Tools", "/tools", "what the model can call"),
+    ("Approvals", "/approvals", "rules, and what you allowed"),
+    ("Sessions", "/resume", "go on with another session"),
+    ("Statistics", "/stats", "speeds, tools, guards"),
+    ("Themes", THEMES, "colours"),
+)
+"""Panels: title, the command whose answer they show, and what that is."""
+
+
+class Panels:
+    """Opens panels over the conversation. Used on the app's loop."""
+
+    def __init__(self, app: PoolApp) -> None:
+        self._app = app
+        self._review: Review | None = None
+        self._reviewed = ""
+
+    @property
+    def _conversation(self) -> Conversation | None:
+        return self._app.driver.conversation
+
+    def take(self, line: str, conversation: Conversation) -> bool:
+        """Open the panel that a command has here; False if it has none, or not for what was typed after it."""
+        from pool.agent.commands import parse
+
+        typed = parse(line)
+        match (typed.name, typed.rest) if typed is not None else ("", ""):
+            case ("diff", scope):
+                return self._diff(conversation, scope)
+            case _:
+                return False
+
+    def _diff(self, conversation: Conversation, scope: str) -> bool:
+        from pool.agent.undoing import Scope
+        from pool.tui.screens.diff import DiffScreen
+        from pool.tui.screens.review import Review
+
+        undo = conversation.session.undo
+        if undo is None or scope not in ("", *Scope):
+            return False
+        if self._review is None or self._reviewed != conversation.hub.session:
+            self._review, self._reviewed = Review(), conversation.hub.session
+        screen = DiffScreen(
+            undo,
+            self._review,
+            Scope(scope or Scope.RUN),
+            busy=lambda: conversation.busy,
+            take_path=self._app.actions.open_path,
+        )
+        self._app.push_screen(screen, self._diff_closed)
+        return True
+
+    def _diff_closed(self, nothing: None) -> None:
+        """What was said of the changes becomes the next prompt."""
+        if self._review is None or not (text := self._review.take_prompt()):
+            return
+        box = self._app.box
+        box.set_text(f"{box.text.rstrip()}\n\n{text}" if box.text.strip() else text)
+        box.focus()
+        self._app.hint("your comments; Enter sends them", 6.0)
+
+    # -- lists
+
+    def show_list(self) -> None:
+        """A choice of panels."""
+        items = [Item(line, title, about) for title, line, about in PANELS]
+        self._app.push_screen(Picker("Panels", items), self._picked)
+
+    def _picked(self, line: str | None) -> None:
+        if line == THEMES:
+            self.show_themes()
+        elif line is not None:
+            self._app.actions.spawn(self._panel(line))
+
+    async def _panel(self, line: str) -> None:
+        """Show a command's answer over the conversation, not in it."""
+        if (conversation := self._conversation) is None:
+            self._app.hint("there is no session yet")
+            return
+        if self.take(line, conversation):
+            return
+        from pool.agent.commands import execute
+
+        result = await execute(line, conversation)
+        if result.ask is not None or result.action is not None:
+            self._app.actions.command(line)
+        else:
+            self._app.push_screen(Pager(line, answer_text(result)))
+
+    def open(self, name: str) -> None:
+        """Open a panel by its name."""
+        self._picked(next((line for title, line, _ in PANELS if title.lower() == name.lower()), f"/{name}"))
+
+    def show_palette(self) -> None:
+        """Everything that can be done, by name, with its key."""
+        from pool.agent.commands import COMMANDS
+
+        items = [Item(f"/{c.name}", f"/{c.name} {c.hint}".rstrip(), c.help) for c in COMMANDS]
+        keys = self._app.keys
+        items += [Item(k.action, k.help, ", ".join(map(shown, keys[k.id]))) for k in APP_KEYS if k.id != "palette"]
+        items += [Item(THEMES, "Themes", "colours, tried on as you look")]
+        hints = {f"/{c.name}" for c in COMMANDS if c.hint and not c.hint.startswith("[")}
+
+        def picked(name: str | None) -> None:
+            if name is None:
+                return
+            if name in hints:
+                self._app.box.set_text(f"{name} ")
+                self._app.box.focus()
+            elif name.startswith(COMMAND_MARK):
+                self._app.actions.command(name)
+            elif name == THEMES:
+                self.show_themes()
+            else:
+                self._app.actions.spawn(self._run_action(name))
+
+        self._app.push_screen(Picker("Everything", items), picked)
+
+    async def _run_action(self, name: str) -> None:
+        await self._app.run_action(name)
+
+    # -- themes
+
+    def show_themes(self) -> None:
+        """Pick a theme; each is tried on while the choice stands on it."""
+        before = self._app.theme_name
+        items = [Item(name, self._theme_title(name), name) for name in self._app.theme_names()]
+
+        def picked(name: str | None) -> None:
+            self.use_theme(name or before)
+            if name is not None:
+                self._app.hint(f"pool config set ui.theme {name} keeps it", 6.0)
+
+        self._app.push_screen(Picker("Themes", items, chosen=before, preview=self.use_theme), picked)
+
+    def use_theme(self, name: str) -> None:
+        """Change the colours; a theme with a fault changes nothing and is said."""
+        try:
+            self._app.use_theme(name)
+        except ThemeError as error:
+            self._app.hint(str(error), 6.0)
+
+    def _theme_title(self, name: str) -> str:
+        try:
+            return self._app.load_theme(name).title
+        except ThemeError:
+            return f"{name} (has a fault)"

@@ -47,7 +47,7 @@ class StartPage(ModalScreen[str]):
         width: 90%; max-width: 90; height: auto; max-height: 90%; border: round $border-focused;
         background: $surface; padding: 1 2; border-title-color: $accent; border-subtitle-color: $muted;
     }
-    StartPage VerticalScroll { height: auto; max-height: 60%; margin: 0 0 1 0; }
+    StartPage VerticalScroll { height: auto; max-height: 70%; margin: 0 0 1 0; }
     StartPage Static { height: auto; color: $text; background: $surface; }
     """
 

@@ -82,6 +82,13 @@ except SystemExit:
     print(json.dumps(loaded[0]))
 """
 
+HELP = """
+import json, sys
+from pool.cli.main import main
+main(sys.argv[1:])
+print(json.dumps(sorted(sys.modules)))
+"""
+
 PAINT = """
 import json, sys
 import pool.cli.interactive, pool.tui.app
@@ -111,6 +118,13 @@ def test_a_run_imports_only_what_its_first_request_needs(
     loaded = loaded_by(RUN, tmp_path, *flags)
     assert {"httpx", "pool.agent.loop", "pool_tools.git.tool"} <= loaded
     assert loaded & (NEVER_AT_START | ONLY_FOR_THE_SCREEN | WITH_THE_FIRST_ANSWER | WHEN_ASKED_FOR | besides) == set()
+
+
+@pytest.mark.parametrize("argv", [("--version",), ("--help",), ("run", "--help"), ("prompt", "--help")], ids=" ".join)
+def test_help_and_version_import_next_to_nothing(tmp_path: Path, argv: tuple[str, ...]) -> None:
+    loaded = loaded_by(HELP, tmp_path, *argv)
+    unneeded = {"asyncio", "dataclasses", "pool.agent", "pool.config", "pool.events", "pool.sessions", "pool_tools"}
+    assert loaded & (NEVER_AT_START | ONLY_FOR_THE_SCREEN | ONLY_FOR_HTTP | unneeded) == set()
 
 
 def test_the_interface_paints_before_the_agent_is_imported(tmp_path: Path) -> None:

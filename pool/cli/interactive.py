@@ -12,10 +12,11 @@ from pool.cli.themes import own_themes
 from pool.config.interface import AUTO_THEME
 from pool.config.settings import SettingsError
 from pool.headless.configured import as_text, settings_from
-from pool.headless.flags import add_session_flags
+from pool.headless.flags import add_session_flags, give_back_prompt
 from pool.headless.plain import safe
-from pool.headless.startfolder import give_back_prompt, started_in
+from pool.headless.startfolder import started_in
 from pool.tui.background import Question
+from pool.tui.browser import in_browser
 
 EXIT_USAGE = 2
 
@@ -55,7 +56,7 @@ def main(argv: Sequence[str]) -> int:
     if args.theme:
         settings = replace(settings, ui=replace(settings.ui, theme=args.theme))
     question = Question()
-    if settings.ui.theme == AUTO_THEME:
+    if settings.ui.theme == AUTO_THEME and not in_browser(os.environ):
         # Asked before the interface is imported, which takes longer than any answer.
         question.ask()
     try:
@@ -68,6 +69,8 @@ def main(argv: Sequence[str]) -> int:
 
 def _declined() -> str:
     """Why the full-screen interface cannot be shown here, "" if it can."""
+    if in_browser(os.environ):
+        return ""
     if not (sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()):
         return "the interface needs a terminal"
     if os.environ.get("TERM", "") in ("", "dumb"):

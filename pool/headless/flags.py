@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from pool.headless.startfolder import add_worktree_flags
-
 MOST_DIGITS = 12
 
 
@@ -45,6 +43,34 @@ def add_session_flags(p: argparse.ArgumentParser) -> None:
     p.add_argument("--fork", metavar="ID[@N]", default="", help="go on with a copy of a session, from before prompt N")
     add_worktree_flags(p)
     p.add_argument("--ephemeral", action="store_true", help="keep no session on disk")
+
+
+def add_worktree_flags(p: argparse.ArgumentParser) -> None:
+    """Flags of everything that begins a session."""
+    p.add_argument(
+        "--worktree",
+        metavar="BRANCH",
+        nargs="?",
+        const="",
+        help="work in a git worktree of its own beside the repository, on this branch or a new one (--worktree=BRANCH)",
+    )
+    p.add_argument("--worktree-with-changes", action="store_true", help="copy what is not committed there too")
+
+
+def add_git_flags(p: argparse.ArgumentParser) -> None:
+    """Flags of `pool run` alone."""
+    p.add_argument("--commit", metavar="MSG", help="commit what the agent changed if the run completes; auto: propose")
+    p.add_argument("--branch", metavar="NAME", default="", help="switch to this branch first, made if there is none")
+    p.add_argument("--pr-body", metavar="FILE", default="", help="write title and body of a pull request in Markdown")
+    p.add_argument("--assisted-by", action="store_true", help="add an Assisted-by: trailer to the commit")
+    p.add_argument("--sign", action="store_true", help="sign the commit without asking, where git is set to sign")
+
+
+def give_back_prompt(args: argparse.Namespace) -> None:
+    """`--worktree "do this"`: what has blanks is no branch but the prompt."""
+    if args.worktree and any(char.isspace() for char in args.worktree):
+        args.prompt = [args.worktree, *args.prompt]
+        args.worktree = ""
 
 
 def _count(text: str) -> int:

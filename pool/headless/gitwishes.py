@@ -115,15 +115,6 @@ class GitWishes:
             raise GitWorkError(f"--pr-body {str(self.pr_body)!r} cannot be written: {error.strerror}") from None
 
 
-def add_git_flags(p: argparse.ArgumentParser) -> None:
-    """Flags of `pool run` alone."""
-    p.add_argument("--commit", metavar="MSG", help="commit what the agent changed if the run completes; auto: propose")
-    p.add_argument("--branch", metavar="NAME", default="", help="switch to this branch first, made if there is none")
-    p.add_argument("--pr-body", metavar="FILE", default="", help="write title and body of a pull request in Markdown")
-    p.add_argument("--assisted-by", action="store_true", help="add an Assisted-by: trailer to the commit")
-    p.add_argument("--sign", action="store_true", help="sign the commit without asking, where git is set to sign")
-
-
 def wishes_of(args: argparse.Namespace) -> GitWishes:
     """What the flags ask for. Raises `SettingsError` for what cannot be together."""
     if args.commit is not None and not args.commit.strip():

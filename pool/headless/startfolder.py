@@ -20,25 +20,6 @@ ABOUT_CHARS = 80
 """Of the prompt so much goes into the name of a branch."""
 
 
-def add_worktree_flags(p: argparse.ArgumentParser) -> None:
-    """Flags of everything that begins a session."""
-    p.add_argument(
-        "--worktree",
-        metavar="BRANCH",
-        nargs="?",
-        const="",
-        help="work in a git worktree of its own beside the repository, on this branch or a new one (--worktree=BRANCH)",
-    )
-    p.add_argument("--worktree-with-changes", action="store_true", help="copy what is not committed there too")
-
-
-def give_back_prompt(args: argparse.Namespace) -> None:
-    """`--worktree "do this"`: what has blanks is no branch but the prompt."""
-    if args.worktree and any(char.isspace() for char in args.worktree):
-        args.prompt = [args.worktree, *args.prompt]
-        args.worktree = ""
-
-
 def started_in(args: argparse.Namespace, settings: Settings, prompt: str, program: str) -> Settings:
     """The settings for where the session is to start. Raises `SettingsError` where that cannot be."""
     if args.worktree is None and not args.worktree_with_changes:

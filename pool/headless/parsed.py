@@ -1,0 +1,80 @@
+"""From the flags of `pool run` and stdin to settings, a prompt and an output."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from pool.config.settings import SettingsError
+from pool.headless.configured import as_text, settings_from
+from pool.headless.gitwishes import wishes_of
+from pool.headless.output import output_for
+from pool.headless.startfolder import started_in
+from pool.headless.stdin import StdinTooLong, read_stdin
+from pool.stops import StopReason
+
+EXIT_USAGE = 2
+
+
+def run(args: argparse.Namespace) -> int:
+    """Work the prompt that the flags give; returns the exit code."""
+    try:
+        wishes = wishes_of(args)
+        settings = settings_from(args, program="pool run")
+        prompt = prompt_from(args)
+        settings = started_in(args, settings, prompt, "pool run")
+    except SettingsError as error:
+        from pool.headless.run import fail_early
+
+        return fail_early(output_for(args.output), StopReason.USAGE_ERROR, str(error))
+    level = 0 if args.quiet else 1 if args.verbose or sys.stderr.isatty() else 0
+    from pool.headless.run import run_to_end
+
+    return run_to_end(settings, prompt, output=args.output, level=level, wishes=wishes)
+
+
+def show(args: argparse.Namespace, program: str) -> int:
+    """Print the first request that the flags lead to; returns the exit code."""
+    import json
+
+    from pool.agent.factory import first_request
+    from pool.wire.tokens import TokenMeter
+
+    try:
+        settings = settings_from(args, program=program, with_key=False)
+    except SettingsError as error:
+        sys.stderr.write(f"{program}: {error}\n")
+        return EXIT_USAGE
+    body = first_request(settings, settings.model or "MODEL", " ".join(args.prompt) or "PROMPT")
+    print(json.dumps(json.loads(body), ensure_ascii=False, indent=2))
+    tokens = TokenMeter().estimate(body).tokens
+    sys.stderr.write(f"{len(body):,} bytes, about {tokens:,} tokens; the server may get fields of its own besides\n")
+    return 0
+
+
+def prompt_from(args: argparse.Namespace) -> str:
+    """The prompt: argument, then file, then what stdin holds. Raises `SettingsError` if there is none."""
+    words: list[str] = args.prompt
+    parts: list[str] = []
+    if words and words != ["-"]:
+        parts.append(as_text(" ".join(words)))
+    if args.file:
+        parts.append(_file_text(args.file))
+    try:
+        piped = read_stdin(only_prompt=not parts, to_end=words == ["-"])
+    except StdinTooLong as error:
+        raise SettingsError(str(error)) from None
+    if piped.strip():
+        parts.append(piped)
+    prompt = "\n\n".join(p for p in parts if p.strip())
+    if not prompt.strip():
+        raise SettingsError('there is no prompt; give one: pool run "PROMPT", -f FILE, or on stdin')
+    return prompt
+
+
+def _file_text(name: str) -> str:
+    try:
+        return Path(name).read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise SettingsError(f"cannot read the prompt from {name!r}: {error.strerror}") from None

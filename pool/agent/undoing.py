@@ -20,6 +20,7 @@ from pool.sessions.checkpoints.textdiff import without
 from pool.sessions.checkpoints.undo import Undone, carry_out, revert_hunks
 from pool.sessions.forks import fork
 from pool.sessions.log import read_rows
+from pool.sessions.promptwork import PromptWork, prompt_work
 from pool.sessions.replay import resumed
 from pool.sessions.rewind import Rewind, plan_back, plan_to
 from pool.sessions.rewinds import Prompt, Row, prompts
@@ -48,6 +49,10 @@ class SessionUndo:
     async def prompts(self) -> list[Prompt]:
         """The session's prompts, without those that were taken back."""
         return prompts(await self._rows())
+
+    async def work(self) -> list[PromptWork]:
+        """The same with what each changed in files."""
+        return prompt_work(await self._rows())
 
     async def plan(
         self, to: str = "", *, files: bool = True, conversation: bool = True, over_mine: bool = False

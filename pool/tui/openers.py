@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from pool.facekit.answers import answer_text
+from pool.facekit.driver import earlier_rows
 from pool.tui.keys import APP_KEYS, shown
+from pool.tui.note import Note
 from pool.tui.panels import Item, Pager, Picker
+from pool.tui.transcript.notice import ErrorCard
 from pool_themes import ThemeError
 
 if TYPE_CHECKING:
@@ -16,6 +20,9 @@ if TYPE_CHECKING:
 
 THEMES = "themes"
 COMMAND_MARK = "/"
+NOW = "--now"
+"""A word of `/undo` and `/redo`: it was shown already what they would do."""
+
 
 PANELS = (
     ("Context", "/context", "what fills the window, and what is cached"),
@@ -26,6 +33,7 @@ PANELS = (
     ("Jobs", "/jobs", "commands in the background"),
     ("Tools", "/tools", "what the model can call"),
     ("Approvals", "/approvals", "rules, and what you allowed"),
+    ("Go back", "/undo", "to before a prompt: files, conversation or both"),
     ("Sessions", "/resume", "go on with another session"),
     ("Statistics", "/stats", "speeds, tools, guards"),
     ("Themes", THEMES, "colours"),
@@ -53,6 +61,11 @@ class Panels:
         match (typed.name, typed.rest) if typed is not None else ("", ""):
             case ("diff", scope):
                 return self._diff(conversation, scope)
+            case ("undo", ""):
+                return self._rewind(conversation)
+            case ("undo" | "redo", rest) if NOW in rest.split():
+                self._app.actions.spawn(self._go_back(line, conversation))
+                return True
             case _:
                 return False
 
@@ -84,6 +97,38 @@ class Panels:
         box.set_text(f"{box.text.rstrip()}\n\n{text}" if box.text.strip() else text)
         box.focus()
         self._app.hint("your comments; Enter sends them", 6.0)
+
+    def _rewind(self, conversation: Conversation) -> bool:
+        from pool.tui.screens.rewind import RewindScreen
+
+        undo = conversation.session.undo
+        if undo is None or conversation.busy:
+            return False
+
+        def picked(line: str | None) -> None:
+            if line is not None:
+                self._app.actions.spawn(self._go_back(line, conversation))
+
+        self._app.push_screen(RewindScreen(undo), picked)
+        return True
+
+    async def _go_back(self, line: str, conversation: Conversation) -> None:
+        """Undo or redo, and show what the conversation is then. A prompt that was taken back is in the box again."""
+        from pool.agent.commands import execute
+
+        app = self._app
+        before = await conversation.session.undo.prompts() if conversation.session.undo else []
+        result = await execute(line, conversation)
+        after = await conversation.session.undo.prompts() if conversation.session.undo else []
+        if len(after) != len(before):
+            rows = await asyncio.to_thread(earlier_rows, conversation.hub.session)
+            app.feed.clear()
+            app.actions.welcome()
+            app.feed.replay(rows)
+        if len(after) < len(before) and not app.box.text:
+            app.box.set_text(before[len(after)].text)
+        text, title = answer_text(result), line.replace(f" {NOW}", "")
+        app.transcript.add(Note(text, title=title) if result.ok else ErrorCard(title, text))
 
     # -- lists
 

@@ -166,7 +166,7 @@ class LineList(ScrollView, can_focus=True):
             text = self.empty if not self.count and y == 0 else ""
             return Strip([Segment(f" {text}", base + self._style("muted"))]).adjust_cell_length(width, base)
         row = self._draw(number)
-        here = number == self.cursor
+        here = number == self.cursor and self.can_focus
         over = self._style("chosen") if here else None
         fixed = self._segments(row.runs[: row.fixed], base, over)
         moving = Strip(self._segments(row.runs[row.fixed :], base, over))

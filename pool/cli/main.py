@@ -14,6 +14,7 @@ USAGE = """\
 usage: pool [COMMAND] ...
 
   pool                  work with the agent in the terminal (pool -c goes on with the last session, pool -r ID with one)
+  pool chat             the same on plain lines: SSH, screen readers, serial consoles; lines of a pipe are prompts
   pool run "PROMPT"     work a prompt to its end, without questions (see pool run --help)
   pool -p "PROMPT"      the same
   pool approvals        what you approved for good in this checkout: list, forget RULE, forget all
@@ -28,9 +29,11 @@ usage: pool [COMMAND] ...
   pool import FILE      a trajectory (ATIF) or chat messages (JSONL) as a session
   pool prompt           the exact first request of a run, sent nowhere
   pool doctor           what the server is, and whether it does what Pool needs
+  pool web              the interface in a browser on this machine
   pool keys             what this terminal sends for each key, and what the key does
   pool themes           the themes there are, in their colours
   pool replay FILE      read the replies of a trace again (pool run --trace FILE writes one)
+  pool schema           the JSON Schema of what pool run prints and takes
   pool sim              a simulated Laguna server, to try Pool without a model
   pool --version        the version
   pool --help           this text
@@ -45,6 +48,7 @@ DEBUG_VARIABLE = "POOL_DEBUG"
 
 COMMANDS = {
     "run": ("pool.headless.command", "main"),
+    "chat": ("pool.cli.chat", "main"),
     "approvals": ("pool.headless.approvals", "main"),
     "config": ("pool.cli.config.command", "main"),
     "sessions": ("pool.headless.sessions", "main"),
@@ -57,9 +61,11 @@ COMMANDS = {
     "import": ("pool.headless.importing", "main"),
     "prompt": ("pool.headless.command", "show_prompt"),
     "doctor": ("pool.lab.doctor.command", "main"),
+    "web": ("pool.cli.web", "main"),
     "keys": ("pool.cli.keys", "main"),
     "themes": ("pool.cli.themes", "main"),
     "replay": ("pool.lab.replay", "main"),
+    "schema": ("pool.headless.schema", "main"),
 }
 """Module and function of each command; a module is imported only when its command runs."""
 

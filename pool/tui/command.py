@@ -12,6 +12,7 @@ from pool.facekit.plain import plain
 from pool.tui.app import PoolApp
 from pool.tui.background import Question, theme_for
 from pool.tui.base import Fault
+from pool.tui.browser import in_browser
 from pool.tui.keys import RemapError, bound
 from pool_themes import ThemeError, load
 
@@ -43,7 +44,9 @@ def run_app(settings: Settings, question: Question, *, prompt: str = "", own_the
     if app.fault is not None:
         _tell(app.fault)
     if app.ran and (session := app.driver.kept_session):
-        sys.stdout.write(f"To go on with this session: pool -r {session}\n")
+        # In a browser stdout is not for words.
+        out = sys.stderr if in_browser(os.environ) else sys.stdout
+        out.write(f"To go on with this session: pool -r {session}\n")
     return EXIT_INTERNAL if app.fault is not None else app.return_code or code or 0
 
 

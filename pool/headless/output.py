@@ -34,6 +34,9 @@ from pool.events import (
 from pool.headless.plain import one_line, safe
 from pool_tools.colours import plain_text
 
+LOG_ONLY = (HeadSet, MessageAdded)
+"""Kinds of events that are for the session's log: the same facts are in the other events."""
+
 OUTPUT_LINES = 12
 """How many lines of a call's result the progress shows."""
 
@@ -63,14 +66,22 @@ class TextOutput:
 
 
 class JsonOutput:
-    """One JSON object at the end: the run's last event."""
+    """One JSON object for each run, at its end: its `RunResult`."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
+        self._rows: list[dict[str, Any]] = []
 
     def show(self, event: Event) -> None:
+        if event.body.transient or isinstance(event.body, LOG_ONLY):
+            return
+        if isinstance(event.body, RunStarted):
+            self._rows.clear()
+        self._rows.append(plain(to_dict(event)))
         if isinstance(event.body, RunFinished):
-            _write_line(self._out, to_dict(event))
+            from pool.agent.digest import result_of
+
+            _write_line(self._out, result_of(self._rows).to_dict())
 
 
 class StreamJsonOutput:
@@ -83,7 +94,7 @@ class StreamJsonOutput:
         self._out = out
 
     def show(self, event: Event) -> None:
-        if not isinstance(event.body, (HeadSet, MessageAdded)):
+        if not isinstance(event.body, LOG_ONLY):
             _write_line(self._out, to_dict(event))
 
 

@@ -83,6 +83,8 @@ class PromptBox(TextArea):
         super().__init__("", soft_wrap=True, show_line_numbers=False, tab_behavior="focus", highlight_cursor_line=False)
         self.recall = recall
         self.placeholder = IDLE_WORDS
+        # A blinking cursor would be most of what an idle interface costs.
+        self.cursor_blink = False
         self.pastes = Pastes()
         self.popup_open = False
         self._busy = False

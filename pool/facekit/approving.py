@@ -11,6 +11,12 @@ SETTLE_SECONDS = 0.6
 
 BY_PERSON = "person"
 
+LOW_ROWS = 20
+"""In a window with fewer rows the answers stand in one."""
+
+SHORT_WORDS = {"y": "y yes", "e": "e exactly this", "s": "s such", "a": "a always", "n": "n no", "r": "r no, because"}
+"""The answers by key, as short as they can be."""
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:

@@ -20,20 +20,15 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from pool.facekit.approving import BY_PERSON, SETTLE_SECONDS, choices
+from pool.facekit.approving import BY_PERSON, LOW_ROWS, SETTLE_SECONDS, SHORT_WORDS, choices
 from pool.facekit.plain import plain
 from pool.ports import ApprovalAnswer, ApprovalRequest
-
-LOW_ROWS = 20
-"""In a window with fewer rows the answers stand in one, and the reasons are left out."""
 
 LOW_OTHER_ROWS = 8
 """Rows of a low window that are not the preview's: border, title, answers, activity, box, status."""
 
 OTHER_ROWS = 11
 """The same of a high one, and two rows of the conversation."""
-
-SHORT_WORDS = {"y": "y yes", "e": "e exactly this", "s": "s such", "a": "a always", "n": "n no", "r": "r no, because"}
 
 MOST_PREVIEW_LINES = 400
 MOST_PREVIEW_COLUMNS = 2000

@@ -1,0 +1,327 @@
+"""The conversation behind the lines: prompts, steering, the queue, commands, and what is said of them.
+
+Knows no terminal: `Terminal` is what shows the lines and takes the keys.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Coroutine, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pool import __version__
+from pool.config.settings import Settings
+from pool.events import STOP_TABLE, Event, RunStarted, StopReason
+from pool.facekit import clipboard
+from pool.facekit.activity import Activity
+from pool.facekit.answers import answer_text
+from pool.facekit.clean import one_line
+from pool.facekit.driver import Driver
+from pool.facekit.recall import Recall
+from pool.facekit.shellline import ShellLine
+from pool.ports import Approver
+from pool.repl.asking import Asking, Query
+from pool.repl.earlier import earlier_lines
+from pool.repl.feed import Feed
+from pool.repl.ink import Ink, Role
+from pool.repl.shelloutput import ShellOutput
+
+if TYPE_CHECKING:
+    from pool.agent.commands import Action
+    from pool.agent.control import Conversation
+
+COMMAND_MARK = "/"
+SHELL_MARK = "!"
+LEAVING = ("/quit", "/exit", "/q")
+"""Commands that work before there is a session."""
+
+MODES_ROUND = ("default", "accept-edits", "auto", "plan")
+"""The modes that Shift+Tab goes through; allow-all is chosen by name."""
+
+
+class Terminal(Protocol):
+    """What shows a conversation. Lines are safe; colours in them are the ink's."""
+
+    @property
+    def columns(self) -> int:
+        """Cells of a row, 0 where nothing is to be wrapped."""
+        ...
+
+    def say(self, line: str) -> None:
+        """Show a line for good."""
+        ...
+
+    def refresh(self) -> None:
+        """What is live has changed."""
+        ...
+
+    def ask(self, query: Query) -> None:
+        """A question came up, and what it is about is said; the answers are to be shown."""
+        ...
+
+    def leave(self, code: int) -> None:
+        """End the interface."""
+        ...
+
+    def copy(self, text: str) -> None:
+        """Offer a text to the terminal's clipboard, if it has one."""
+        ...
+
+
+class Chat:
+    """One conversation at a time. code is that of the first run that did not go well, 0 so far."""
+
+    def __init__(self, settings: Settings, ink: Ink, terminal: Terminal, approver: Approver | None = None) -> None:
+        """approver answers in the place of a person, where nobody is there."""
+        self.settings = settings
+        self.ink = ink
+        self.terminal = terminal
+        self.recall = Recall(settings.workspace)
+        self.activity = Activity()
+        self.feed = Feed(ink, terminal.say, settings.ui.reasoning, lambda: terminal.columns)
+        self.asking = Asking(ink, self._raised, terminal.refresh)
+        self.driver = Driver(
+            settings,
+            approver or self.asking,
+            on_event=self._take,
+            on_earlier=self._earlier,
+            on_open=self._opened,
+            on_failed=self._failed,
+        )
+        self.ran = False
+        self.code = 0
+        self.opened = asyncio.Event()
+        self._before_open: list[str] = []
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._shell: ShellLine | None = None
+        self._shell_output: ShellOutput | None = None
+        self._told: list[str] = []
+
+    @property
+    def conversation(self) -> Conversation | None:
+        return self.driver.conversation
+
+    @property
+    def busy(self) -> bool:
+        """Whether something works that can be stopped."""
+        return self._shell is not None or (self.conversation is not None and self.conversation.busy)
+
+    @property
+    def working(self) -> bool:
+        """Whether anything that was asked for is not done yet."""
+        return bool(self._tasks)
+
+    def start(self) -> None:
+        """Say hello and open the session."""
+        home, place = str(Path.home()), str(self.settings.workspace)
+        place = "~" + place[len(home) :] if place == home or place.startswith(home + "/") else place
+        self.feed.remark(f"Pool {__version__} in {place} · /help commands, @ files, ! shell")
+        self.driver.start()
+
+    async def close(self) -> None:
+        """End what works, and the session."""
+        if self._shell is not None:
+            self._shell.stop()
+        await self.driver.close()
+
+    async def settled(self) -> None:
+        """Wait until nothing works any more: prompts, commands, the shell."""
+        while self._tasks:
+            await asyncio.wait(set(self._tasks))
+
+    def words(self) -> list[str]:
+        """What goes on right now, the most important first."""
+        if self.driver.opening:
+            return ["looking for the server"]
+        if self._shell is not None:
+            return [f"running ! {one_line(self._shell.command)}"]
+        return self.activity.words(time.monotonic())
+
+    def live(self) -> list[str]:
+        """Lines that are not said for good yet."""
+        if self._shell_output is not None:
+            return self._shell_output.tail
+        return self.feed.live
+
+    def waiting(self) -> list[tuple[str, str]]:
+        """Messages that have not reached the model: when they will, and their text."""
+        rows = [("when the server is there", text) for text in self._before_open]
+        if (conversation := self.conversation) is not None:
+            rows += [("for this turn", text) for text in conversation.waiting_steering()]
+            when = "after this run" if conversation.busy else "after the next run"
+            rows += [(when, text) for text in conversation.queued()]
+        return rows
+
+    # -- prompts
+
+    def send(self, text: str) -> None:
+        """Do with a line what it asks for: a command, a shell line, a steering word, a run."""
+        if self.conversation is None and text.strip() in LEAVING:
+            self.terminal.leave(0)
+        elif self.conversation is None:
+            self._before_open.append(text)
+        elif text.startswith(COMMAND_MARK) and "\n" not in text.strip():
+            self.command(text.strip())
+        elif text.startswith(SHELL_MARK) and text[1:].strip():
+            self._spawn(self._run_shell(text[1:].strip()))
+        elif self.conversation.steer(text):
+            pass
+        elif self.conversation.busy:
+            self.queue(text)
+        else:
+            told, self._told = self._told, []
+            self._spawn(self._run(self.conversation, "\n\n".join([*told, text])))
+        self.terminal.refresh()
+
+    def queue(self, text: str) -> None:
+        """Keep a prompt for after the run."""
+        if self.conversation is not None:
+            self.conversation.queue(text)
+        else:
+            self._before_open.append(text)
+        self.terminal.refresh()
+
+    def stop(self) -> None:
+        """Stop the run, or the user's own command."""
+        if self._shell is not None:
+            self._shell.stop()
+        if self.conversation is not None:
+            self.conversation.stop()
+
+    async def _run(self, conversation: Conversation, text: str) -> None:
+        finished = await conversation.submit(text)
+        self.code = self.code or finished.exit_code
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self.feed.remark(f"Pool failed inside: {error!r}; please report this", Role.BAD)
+            self.code = self.code or STOP_TABLE[StopReason.INTERNAL_ERROR].exit
+        self.terminal.refresh()
+
+    # -- what the session says
+
+    def _opened(self) -> None:
+        waiting, self._before_open = self._before_open, []
+        for number, text in enumerate(waiting):
+            if number and not text.startswith((COMMAND_MARK, SHELL_MARK)):
+                self.queue(text)
+            else:
+                self.send(text)
+        self.opened.set()
+        self.terminal.refresh()
+
+    def _failed(self, why: str, remedy: str) -> None:
+        self.feed.remark(why, Role.BAD)
+        if remedy:
+            self.feed.note(remedy, indent="  ")
+        self.terminal.leave(self.driver.failure_code)
+
+    def _earlier(self, rows: Sequence[dict[str, Any]]) -> None:
+        for line in ("", *earlier_lines(rows, self.ink)):
+            self.terminal.say(line)
+
+    def _take(self, event: Event) -> None:
+        self.activity.take(event, time.monotonic())
+        self.feed.show(event)
+        self.ran = self.ran or isinstance(event.body, RunStarted)
+        self.terminal.refresh()
+
+    def _raised(self, query: Query) -> None:
+        """A question comes up: what it is about stands above the answers."""
+        self.feed.asked(query.call)
+        self.feed.title(query.title)
+        for line in query.body:
+            self.terminal.say(f"  {line}")
+        for reason in query.reasons:
+            self.feed.note(reason, indent="  ")
+        self.terminal.ask(query)
+
+    # -- commands
+
+    def command(self, line: str) -> None:
+        """Do a slash command."""
+        self._spawn(self._command(line))
+
+    async def _command(self, line: str) -> None:
+        from pool.agent.commands import execute
+
+        if (conversation := self.conversation) is None:
+            return
+        result = await execute(line, conversation)
+        self.feed.title(line)
+        if text := answer_text(result):
+            for row in text.split("\n"):
+                self.terminal.say(f"  {row}" if result.ok else self.ink.paint(f"  {row}", Role.BAD))
+        if result.ask is not None and (chosen := await self.asking.choose(result.ask)):
+            self.command(chosen)
+        if result.action is not None:
+            await self._act(result.action)
+
+    async def _act(self, action: Action) -> None:
+        """What a command leaves to the interface."""
+        match action.kind.value:
+            case "quit":
+                self.terminal.leave(0)
+            case "copy":
+                await self._copy(action.value)
+            case "submit":
+                self.send(action.value)
+            case "open":
+                self.feed.remark(f"{action.value} belongs to the full-screen interface: pool")
+            case "resume":
+                self._spawn(self._reopen(action.value))
+            case _:
+                self._spawn(self._reopen(""))
+
+    async def _reopen(self, resume: str) -> None:
+        """Leave this session and begin a new one, or go on with another."""
+        await self.driver.close()
+        self.settings = replace(self.settings, resume=resume, continue_last=False, fork="")
+        self.driver.settings = self.settings
+        self.opened.clear()
+        self.ran = False
+        self.driver.start()
+
+    async def _copy(self, text: str) -> None:
+        self.terminal.copy(text)
+        count = f"{len(text):,} characters copied"
+        if program := await asyncio.to_thread(clipboard.by_program, text):
+            self.feed.remark(f"{count} ({program})")
+            return
+        path = await asyncio.to_thread(clipboard.by_file, text)
+        self.feed.remark(f"{count}{f'; also in {path}' if path else ''}")
+
+    def cycle_mode(self) -> None:
+        """The next approval mode."""
+        if (conversation := self.conversation) is not None:
+            mode = conversation.status().mode.value
+            at = MODES_ROUND.index(mode) if mode in MODES_ROUND else -1
+            self.command(f"/mode {MODES_ROUND[(at + 1) % len(MODES_ROUND)]}")
+
+    async def _run_shell(self, command: str) -> None:
+        """Run the user's command; its output is shown, and goes to the model with the next prompt."""
+        if self._shell is not None:
+            self.feed.remark("a command of yours is still running; stop it first")
+            return
+        self.feed.title(f"! {command}")
+        self._shell = line = ShellLine(command, self.settings.workspace)
+        self._shell_output = ShellOutput(self.ink, self.terminal.say)
+        try:
+            await line.run(self._shell_output.append)
+        except OSError as error:
+            self.feed.remark(f"your shell cannot be started: {error.strerror}", Role.BAD)
+            return
+        finally:
+            self._shell_output.end()
+            self._shell = self._shell_output = None
+        self.feed.remark(f"exit status {line.exit}")
+        self._told.append(line.told())

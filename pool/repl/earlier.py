@@ -1,0 +1,67 @@
+"""The last words of a session that is gone on with: prompts, answers and endings, without the work between them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pool.config.interface import ReasoningView
+from pool.events import CallFinished, MessageAdded, RunFinished, RunStarted
+from pool.facekit.clean import one_line
+from pool.facekit.decode import events_of
+from pool.facekit.words import closing_words
+from pool.repl.feed import Feed, content_of
+from pool.repl.ink import Ink, Role
+from pool.repl.prose import Prose
+
+MOST_PROMPTS = 3
+"""Of so many prompts, the last ones, something is shown."""
+
+ANSWER_LINES = 20
+"""Of a longer answer the end is shown."""
+
+
+def earlier_lines(rows: Sequence[dict[str, Any]], ink: Ink) -> list[str]:
+    """What a log's rows tell, in few lines."""
+    starts = [n for n, row in enumerate(rows) if row.get("type") == RunStarted.type]
+    if not starts:
+        return [ink.paint("an earlier session; nothing was asked in it yet", Role.MUTED)]
+    out: list[str] = []
+    feed = Feed(ink, out.append, ReasoningView.HIDDEN)
+    hidden = len(starts) - MOST_PROMPTS
+    if hidden > 0:
+        feed.remark(f"… {hidden} earlier prompt{'s' if hidden != 1 else ''}")
+    for number, start in enumerate(starts[-MOST_PROMPTS:], len(starts[:-MOST_PROMPTS]) + 1):
+        end = starts[number] if number < len(starts) else len(rows)
+        _one(rows[start:end], feed, out, ink)
+    return out
+
+
+def _one(rows: Sequence[dict[str, Any]], feed: Feed, out: list[str], ink: Ink) -> None:
+    """One prompt, its answer, and how it ended."""
+    answer, closing, calls = "", "", 0
+    for event in events_of(rows):
+        match event.body:
+            case RunStarted(prompt=prompt):
+                feed.prompt(prompt)
+            case CallFinished():
+                calls += 1
+            case MessageAdded(role="assistant", text=text):
+                answer = content_of(text) or answer
+            case RunFinished() as body:
+                closing, answer = closing_words(body), body.answer or answer
+            case _:
+                pass
+    if calls:
+        feed.remark(f"{calls} call{'s' if calls != 1 else ''}")
+    lines: list[str] = []
+    prose = Prose(ink, lines.append)
+    prose.feed(answer)
+    prose.end()
+    if lines:
+        out.append("")
+    if len(lines) > ANSWER_LINES:
+        out.append(ink.paint(f"… {len(lines) - ANSWER_LINES:,} lines before these", Role.MUTED))
+    out += lines[-ANSWER_LINES:]
+    if closing:
+        out += ["", ink.paint(one_line(closing), Role.MUTED)]

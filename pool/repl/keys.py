@@ -1,0 +1,116 @@
+"""The keys of `pool chat`, beside those of prompt-toolkit for editing a line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from prompt_toolkit.filters import Condition, emacs_mode, is_searching
+from prompt_toolkit.key_binding import KeyBindings
+from prompt_toolkit.key_binding.key_processor import KeyPressEvent
+from prompt_toolkit.keys import Keys
+
+from pool.facekit.pastes import normal_lines
+
+if TYPE_CHECKING:
+    from pool.repl.screen import Screen
+
+ANSWER_KEYS = "yesanrd0123456789"
+"""Keys that answer some question."""
+
+HELP = (
+    ("Enter", "send; while it works: steer the running turn"),
+    ("Tab", "complete; while it works: queue for after this run"),
+    ("Ctrl+J", "a new line (also Alt+Enter, or a backslash at the end)"),
+    ("Esc", "close, stop; twice when idle: back to an earlier prompt"),
+    ("Ctrl+C", "stop; clear the line; twice when idle: leave"),
+    ("Ctrl+D", "leave (on an empty line)"),
+    ("Ctrl+R", "search the prompts sent before"),
+    ("Ctrl+G", "write the prompt in $EDITOR"),
+    ("Ctrl+T", "show the last thought"),
+    ("Shift+Tab", "next approval mode"),
+    ("Ctrl+Z", "suspend to the shell"),
+)
+"""Key and what it does, for the documents."""
+
+
+def bindings(screen: Screen) -> KeyBindings:
+    """The keys that are Pool's own. None takes effect while the history is searched."""
+    keys = KeyBindings()
+    for name, act in _acts(screen).items():
+        keys.add(*name.split(), filter=~is_searching)(_calling(act))
+    keys.add("escape", filter=~is_searching & emacs_mode)(_calling(screen.escape))
+    keys.add(Keys.BracketedPaste, filter=~is_searching)(_pasting(screen))
+    asked = Condition(lambda: screen.answers_by_key) & ~is_searching
+    for key in ANSWER_KEYS:
+        keys.add(key, filter=asked, eager=True)(_answering(screen, key))
+    keys.add(Keys.Any, filter=asked)(_nothing)
+    return keys
+
+
+def _acts(screen: Screen) -> dict[str, Callable[[], object]]:
+    return {
+        "enter": lambda: _enter(screen),
+        "c-j": lambda: screen.box.insert_text("\n"),
+        "escape enter": lambda: screen.box.insert_text("\n"),
+        "tab": lambda: _tab(screen),
+        "c-c": screen.interrupt,
+        "c-d": lambda: screen.box.delete() if screen.box.text else screen.leave(0),
+        "c-g": lambda: screen.spawn(screen.edit()),
+        "c-t": screen.show_thought,
+        "s-tab": screen.chat.cycle_mode,
+        "c-z": lambda: screen.spawn(screen.suspend()),
+    }
+
+
+def _calling(act: Callable[[], object]) -> Callable[[KeyPressEvent], None]:
+    def handle(event: KeyPressEvent) -> None:
+        act()
+
+    return handle
+
+
+def _answering(screen: Screen, key: str) -> Callable[[KeyPressEvent], None]:
+    return _calling(lambda: screen.chat.asking.key(key))
+
+
+def _pasting(screen: Screen) -> Callable[[KeyPressEvent], None]:
+    def handle(event: KeyPressEvent) -> None:
+        screen.paste(normal_lines(event.data))
+
+    return handle
+
+
+def _nothing(event: KeyPressEvent) -> None:
+    """A key that answers nothing: it is not typed either, since the next one may be an answer."""
+
+
+def _enter(screen: Screen) -> None:
+    box = screen.box
+    state = box.complete_state
+    if state is not None and state.current_completion is not None and not box.text.startswith("/"):
+        box.complete_state = None
+        if not box.text.endswith("/"):
+            box.insert_text(" ")
+    elif screen.app.key_processor.input_queue:
+        # More came with it in one piece: a paste that the terminal did not mark.
+        box.insert_text("\n")
+    elif box.document.current_line_before_cursor.endswith("\\"):
+        box.delete_before_cursor()
+        box.insert_text("\n")
+    else:
+        box.complete_state = None
+        screen.send()
+
+
+def _tab(screen: Screen) -> None:
+    box = screen.box
+    state = box.complete_state
+    if state is not None and len(state.completions) == 1:
+        box.apply_completion(state.completions[0])
+    elif state is not None:
+        box.complete_next()
+    elif screen.chat.busy and box.text.strip() and not screen.is_writing_answer:
+        screen.queue()
+    else:
+        box.start_completion(insert_common_part=True)

@@ -118,6 +118,9 @@ def shows_many_colours(environ: Mapping[str, str]) -> bool:
     term = environ.get("TERM", "")
     if environ.get("COLORTERM", "").lower() in ("truecolor", "24bit", "yes") or environ.get("WT_SESSION"):
         return True
+    # How Textual is told, also by textual-serve for a browser.
+    if environ.get("TEXTUAL_COLOR_SYSTEM") in ("truecolor", "256"):
+        return True
     if "256color" in term or "truecolor" in term or "direct" in term:
         return True
     return term.partition(".")[0] not in FEW_COLOUR_TERMINALS and not term.endswith(("-16color", "-8color", "-m"))

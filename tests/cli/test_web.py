@@ -46,7 +46,7 @@ async def test_only_the_printed_address_leads_in(address: str) -> None:
             assert page.headers["Referrer-Policy"] == "no-referrer"
         assert token in text
         # Nothing is loaded from elsewhere.
-        assert text.count("//") == text.count(f"//{root.removeprefix('http://')}")
+        assert text.count("://") == text.count(f"://{root.removeprefix('http://')}")
         for path in ("/", "/ws", "/static/js/textual.js", f"/{token[:-1]}x/", f"/{token[:-1]}x/ws"):
             assert await status(client, root + path) == 404
         assert await status(client, address + "static/js/textual.js") == 200

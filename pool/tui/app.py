@@ -35,6 +35,7 @@ from pool.tui.person import Person
 from pool.tui.prompt import PromptBox
 from pool.tui.question import QuestionPanel
 from pool.tui.queue import QueueList
+from pool.tui.screens.frame import PanelScreen
 from pool.tui.status import status_parts
 from pool.tui.transcript.block import SIDE_BY_SIDE_CELLS
 from pool.tui.transcript.feed import Feed
@@ -383,7 +384,8 @@ class PoolApp(TerminalApp):
         """Close what is open; else stop the run; else, twice with nothing typed, rewind."""
         now = time.monotonic()
         if len(self.screen_stack) > 1:
-            self.screen.dismiss(None)
+            if not (isinstance(self.screen, PanelScreen) and self.screen.escaped()):
+                self.screen.dismiss(None)
         elif self._close_completion() or self.approval.close_reason() or self.questions.close_writing():
             return
         elif self.focused is self.box and self.box.escaped():

@@ -33,6 +33,7 @@ PANELS = (
     ("Jobs", "/jobs", "commands in the background"),
     ("Tools", "/tools", "what the model can call"),
     ("Approvals", "/approvals", "rules, and what you allowed"),
+    ("Commit", "/commit", "what the agent changed, with a message"),
     ("Go back", "/undo", "to before a prompt: files, conversation or both"),
     ("Sessions", "/resume", "go on with another session"),
     ("Statistics", "/stats", "speeds, tools, guards"),
@@ -61,6 +62,8 @@ class Panels:
         match (typed.name, typed.rest) if typed is not None else ("", ""):
             case ("diff", scope):
                 return self._diff(conversation, scope)
+            case ("commit", rest) if not rest.startswith("--"):
+                return self._commit(conversation, rest)
             case ("undo", ""):
                 return self._rewind(conversation)
             case ("undo" | "redo", rest) if NOW in rest.split():
@@ -97,6 +100,15 @@ class Panels:
         box.set_text(f"{box.text.rstrip()}\n\n{text}" if box.text.strip() else text)
         box.focus()
         self._app.hint("your comments; Enter sends them", 6.0)
+
+    def _commit(self, conversation: Conversation, message: str) -> bool:
+        from pool.tui.committing import Committing
+
+        if conversation.busy:
+            return False
+        self._app.hint("looking at what would be committed", 3.0)
+        self._app.actions.spawn(Committing(self._app, conversation, message).show())
+        return True
 
     def _rewind(self, conversation: Conversation) -> bool:
         from pool.tui.screens.rewind import RewindScreen

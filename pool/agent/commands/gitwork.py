@@ -65,7 +65,7 @@ async def _commit(conversation: Conversation, typed: Typed) -> CommandResult:
             proposal = await propose_work(
                 repo, session.hub.session, session.settings.workspace, everything=line.everything, paths=paths
             )
-            mark = _mark(proposal)
+            mark = mark_of(proposal)
             if line.of and line.of != mark:
                 raise CommandError("files have changed since the commit was shown; /commit shows it anew")
             line.of = mark
@@ -175,8 +175,8 @@ def _nothing(proposal: CommitProposal) -> str:
     return "nothing of the agent's is left to commit"
 
 
-def _mark(proposal: CommitProposal) -> str:
-    """What tells one proposal from another."""
+def mark_of(proposal: CommitProposal) -> str:
+    """What tells one proposal from another: a `/commit` line names the one that was shown."""
     data = hashlib.sha256(proposal.head.encode())
     for file in proposal.files:
         data.update(f"{file.path}\0{file.after_mode}\0{len(file.hunks)}\0".encode("utf-8", "surrogateescape"))

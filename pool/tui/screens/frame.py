@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
+from textual.screen import ModalScreen
+
 NARROW_COLUMNS = 60
 """Below this the descriptions of a panel are left out."""
 
@@ -11,6 +15,16 @@ FRAME_CSS = """
         border-title-color: $accent; border-subtitle-color: $muted;
     }}
 """
+
+Result = TypeVar("Result")
+
+
+class PanelScreen(ModalScreen[Result]):
+    """A panel that may have something of its own to close before Esc closes it."""
+
+    def escaped(self) -> bool:
+        """Take Esc; False where it means to close the panel."""
+        return False
 
 
 def frame_css(name: str) -> str:

@@ -27,6 +27,7 @@ from pool.agent.gitwork.style import read_style
 from pool.config.load import flag_values
 from pool.config.settings import Settings, SettingsError
 from pool.events import CommitMade, Envelope, Event
+from pool.headless.asking import agreed
 from pool.headless.configured import as_text, folder_of, tell
 from pool.headless.hunks import choose, overview
 from pool.headless.plain import one_line, safe
@@ -200,7 +201,7 @@ def confirm_for(*, sign: bool) -> Confirm:
 
     async def person(step: Step) -> str:
         sys.stderr.write(safe(f"\n{step.preview.title}\n{step.preview.body}\n", terminal=True))
-        return "" if await asyncio.to_thread(_yes, "Sign it?") else "You said no."
+        return "" if agreed("Sign it?") else "You said no."
 
     if sign:
         return yes
@@ -266,13 +267,7 @@ def _agreed(*, as_json: bool) -> bool:
     if as_json or not sys.stdin.isatty():
         _complain("nothing was committed, since nobody can be asked; --yes does it", EXIT_USAGE)
         return False
-    return _yes("Commit this?")
-
-
-def _yes(question: str) -> bool:
-    sys.stderr.write(f"{question} [y/N] ")
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    return agreed("Commit this?")
 
 
 def _complain(text: str, code: int) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 
 from pool.agent.gitwork.authorship import Whose
 from pool.agent.gitwork.proposal import CommitFile, CommitHunk, CommitProposal
+from pool.headless.asking import ask_line
 from pool.headless.plain import one_line, safe
 from pool.sessions.checkpoints.textdiff import CONTEXT_LINES
 
@@ -74,12 +75,10 @@ def choose(proposal: CommitProposal) -> frozenset[int]:
 
 def _asked(default: str) -> str:
     while True:
-        sys.stderr.write(f"Take this change? [y,n,a,d,q,?] ({default}) ")
-        sys.stderr.flush()
-        line = sys.stdin.readline()
-        answer = line.strip().lower() or default
-        if not line:
+        answer = ask_line(f"Take this change? [y,n,a,d,q,?] ({default})")
+        if answer is None:
             return "q"
+        answer = answer.lower() or default
         if answer in ("y", "n", "a", "d", "q"):
             return answer
         _say(HELP)

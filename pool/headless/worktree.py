@@ -25,6 +25,7 @@ from pool.agent.gitwork.worktrees import (
     worktrees,
 )
 from pool.config.settings import Settings, SettingsError
+from pool.headless.asking import agreed
 from pool.headless.configured import folder_of, tell
 from pool.headless.plain import one_line, safe
 
@@ -115,7 +116,9 @@ async def _merge(args: argparse.Namespace, settings: Settings) -> int:
             _print([words])
     if not done:
         return EXIT_FAILED
-    removing = args.remove or (plan.tree.ours and not args.yes and sys.stdin.isatty() and _yes("Remove the worktree?"))
+    removing = args.remove or (
+        plan.tree.ours and not args.yes and sys.stdin.isatty() and agreed("Remove the worktree?")
+    )
     if removing and not args.dry_run:
         _print([await remove_worktree(replace(settings, workspace=main_folder), plan.tree.branch)])
     return 0
@@ -155,13 +158,7 @@ def _agreed(question: str) -> bool:
     if not sys.stdin.isatty():
         _complain("nothing was merged, since nobody can be asked; --yes does it", EXIT_USAGE)
         return False
-    return _yes(question)
-
-
-def _yes(question: str) -> bool:
-    sys.stderr.write(f"{question} [y/N] ")
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    return agreed(question)
 
 
 def _print(lines: Sequence[str]) -> None:

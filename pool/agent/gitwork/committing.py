@@ -22,6 +22,13 @@ from pool_tools.text import printable, visible
 
 NO_OBJECT = "0" * 40
 
+# A copy of the real index knows which files are as they were, so that git need not read all of them.
+_TEMPORARY_INDEX = """
+[ ! -f "$1" ] || cp -- "$1" "$GIT_INDEX_FILE" || exit 1
+shift
+exec git read-tree "$@"
+"""
+
 ASSISTED_BY = "Assisted-by"
 
 
@@ -82,7 +89,7 @@ async def commit(
     await _check_staging(repo, before, staged, new)
     output, signed = await _commit(repo, proposal, new, message, confirm)
     done = (await repo.ask("rev-parse", "HEAD")).line
-    notes = await _follow(repo, list(taken), before, staged)
+    notes = await _follow(repo, list(taken), before)
     subject = (await repo.ask("log", "-1", "--format=%s")).line
     told = printable(output.text).strip("\n")
     return Committed(done, subject, tuple(sorted(taken)), signed, told, tuple(notes))
@@ -170,7 +177,8 @@ async def _commit(
     name = f"index-{secrets.token_hex(8)}"
     inner = repo.with_env({"GIT_INDEX_FILE": scratch.path(name)})
     try:
-        await inner.do("read-tree", *([proposal.head] if proposal.head else ["--empty"]))
+        tree = ("--reset", proposal.head) if proposal.head else ("--empty",)
+        await inner.script("git read-tree", _TEMPORARY_INDEX, "sh", str(repo.repository.index), *tree)
         await update_index(inner, [_row(path, entry) for path, entry in new.items()])
         args = ("commit", f"--message={message.strip()}")
         signed = await inner.signing.wanted()
@@ -184,16 +192,15 @@ async def _commit(
     return output, signed
 
 
-async def _follow(repo: RepoGit, paths: list[str], before: dict[str, _Entry], staged: dict[str, _Entry]) -> list[str]:
+async def _follow(repo: RepoGit, paths: list[str], before: dict[str, _Entry]) -> list[str]:
     """Bring the real index up to the commit; what could not be done. Hooks may have changed what was committed."""
     output = await repo.ask("diff-tree", "-r", "--root", "-z", "--no-commit-id", "--name-only", "HEAD")
     touched = sorted({*paths, *(path for path in output.text.split("\0") if path)})
     added = [path for path in touched if path not in paths]
-    if added:
+    if added and before:
         # A hook has put more into the commit.
-        staged = staged | await _entries(repo, added, "ls-files", "--stage", "-z")
-        if before:
-            before = before | await _entries(repo, added, "ls-tree", "-z", "HEAD~")
+        before = before | await _entries(repo, added, "ls-tree", "-z", "HEAD~")
+    staged = await _entries(repo, touched, "ls-files", "--stage", "-z")
     now = await _entries(repo, touched, "ls-tree", "-z", "HEAD")
     found = await _followers(repo, before, staged, {path: now.get(path) for path in touched})
     rows = [_row(path, entry) for path, entry in found.items() if entry is not _CLASH]

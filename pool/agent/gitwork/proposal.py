@@ -12,11 +12,11 @@ from pool.agent.gitwork.authorship import Whose, agent_changes, agents_version, 
 from pool.agent.gitwork.blobs import READ_MOST, fed, read_blobs
 from pool.agent.gitwork.blocks import Block, applied
 from pool.agent.gitwork.errors import GitWorkError
-from pool.agent.gitwork.opening import RepoGit
+from pool.agent.gitwork.opening import ARGUMENT_PATHS, RepoGit
 from pool.sessions.checkpoints.beneath import parent_of, read_at
 from pool.sessions.checkpoints.changes import ChangesView
 from pool.sessions.checkpoints.textdiff import is_binary
-from pool_tools.git.status import Status
+from pool_tools.git.status import Status, operation_in, parse
 from pool_tools.text import visible
 
 EXECUTABLE, PLAIN, LINK = "100755", "100644", "120000"
@@ -113,13 +113,12 @@ async def propose(
     the last commit. Raises `GitWorkError` where nothing can be committed now.
     """
     repo.refuse_if_locked()
-    status = await repo.status()
-    _refuse_unfinished(status)
     lead = _lead(repo.top, view.root) if view is not None else ""
     own = {f"{lead}{change.path}": change for change in agent_changes(view)} if view is not None else {}
     touched = {*own, *(f"{lead}{path}" for path in paths)}
-    changed = await _changed(repo)
-    wanted = sorted(touched | (set(changed) if everything else set[str]()))
+    status, changed = await _changed(repo, None if everything else touched)
+    _refuse_unfinished(status)
+    wanted = sorted(touched | (changed if everything else set[str]()))
     kept, left_out = await _committable(repo, [path for path in wanted if path in changed or path in touched])
     heads = await _heads(repo, kept, status.commit)
     befores = await read_blobs(repo, [f"HEAD:{path}" for path in heads], filtered=True)
@@ -197,19 +196,21 @@ def _lead(top: Path, root: Path) -> str:
     return "" if way == "." else f"{way}/"
 
 
-async def _changed(repo: RepoGit) -> list[str]:
-    """Everything that differs from the last commit and is not ignored."""
-    output = await repo.ask("status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames")
-    out: list[str] = []
-    for record in output.text.split("\0"):
-        match record[:2]:
-            case "1 ":
-                out.append(record.split(" ", 8)[8])
-            case "? ":
-                out.append(record[2:])
-            case _:
-                continue
-    return out
+async def _changed(repo: RepoGit, paths: Collection[str] | None) -> tuple[Status, set[str]]:
+    """The work tree's state, and what differs from the last commit and is not ignored; only of paths if they are given.
+
+    Many paths are not asked for one by one.
+    """
+    few = sorted(paths) if paths is not None and len(paths) <= ARGUMENT_PATHS else []
+    output = await repo.ask(*_STATUS, *(("--", *few) if few else ()))
+    if output.cut and paths is None:
+        raise GitWorkError("too many files differ from the last commit to be looked at; commit them with git")
+    status = parse(output.text)
+    status.operation = operation_in(str(repo.repository.folder))
+    return status, {entry.path for entry in (*status.staged, *status.unstaged)} | set(status.untracked)
+
+
+_STATUS = ("status", "--porcelain=v2", "-z", "--branch", "--untracked-files=all", "--no-renames")
 
 
 async def _committable(repo: RepoGit, paths: Sequence[str]) -> tuple[list[str], list[tuple[str, str]]]:

@@ -1,4 +1,4 @@
-"""What is this server? Asked by GETs only, all at once, beside the first request: nothing is generated.
+"""What is this server? Asked by GETs only, all at once, while a session starts: nothing is generated.
 
 Addresses that a server does not have are answered with an error or not at all; both are fine.
 """

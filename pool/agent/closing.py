@@ -41,9 +41,14 @@ def completed(run: RunState) -> Stop:
         return Stop(StopReason.DENIED, next(iter(run.denied.values())), natural=True)
     if run.unverified:
         return Stop(StopReason.UNVERIFIED, run.unverified, natural=True)
-    if _GAVE_UP.match(run.answer):
+    if gave_up(run.answer):
         return Stop(StopReason.GAVE_UP, "the agent says that it could not do it", natural=True)
     return Stop(StopReason.COMPLETED, natural=True)
+
+
+def gave_up(answer: str) -> bool:
+    """Whether an answer says that the agent could not do the task."""
+    return bool(_GAVE_UP.match(answer.strip()))
 
 
 async def last_words(replies: ReplyStream, history: History, run: RunState, stop: Stop) -> None:

@@ -38,6 +38,7 @@ from pool.agent.rules.kept import KeptApprovals
 from pool.agent.server import ServerLink, find_server
 from pool.agent.steering import Steering
 from pool.agent.streaming import ReplyStream
+from pool.agent.toolchoice import chosen_tools
 from pool.config.settings import Mode, Settings
 from pool.events import Notice
 from pool.ports import Approver
@@ -81,8 +82,19 @@ class Session:
         return self.make_undo() if self.make_undo else None
 
 
+@dataclass(frozen=True, slots=True)
+class Extras:
+    """What a caller adds to a session: tools after Pool's own, and guards, made anew for each run, after Pool's own."""
+
+    tools: Sequence[Tool] = ()
+    guards: Callable[[], Sequence[Guard]] = tuple
+
+
+NO_EXTRAS = Extras()
+
+
 @asynccontextmanager
-async def open_session(settings: Settings, approver: Approver) -> AsyncGenerator[Session]:
+async def open_session(settings: Settings, approver: Approver, extras: Extras = NO_EXTRAS) -> AsyncGenerator[Session]:
     """A session with its server found, its sandbox probed and its log open; closed with all it started.
 
     Raises `SettingsError` where a setting cannot be met and `ServerProblem` where no server is found.
@@ -119,7 +131,7 @@ async def open_session(settings: Settings, approver: Approver) -> AsyncGenerator
             hub.emit,
             toolbox.only_reading,
         )
-        tools = (*asking.over(toolbox.tools), AskTool(questions))
+        tools = chosen_tools((*asking.over(toolbox.tools), AskTool(questions), *extras.tools), settings)
         approvals = Approvals(
             mode,
             sandboxed=confined,
@@ -140,7 +152,7 @@ async def open_session(settings: Settings, approver: Approver) -> AsyncGenerator
             stack.push_async_callback(toolbox.close)
         agent, replies = _assemble(
             *(settings, link, hub, approvals, questions, tools, confinement, workspace.ledger.clear, opened),
-            *(found.block, kept),
+            *(found.block, kept, extras.guards),
         )
         agent.on_prompt = lambda: _begin(instructions, agent, kept)
         chosen = link.info.notes if link.info and not settings.model else ()
@@ -228,6 +240,7 @@ def _assemble(
     opened: Opened,
     instructions: str,
     kept: Checkpointer | None,
+    more_guards: Callable[[], Sequence[Guard]],
 ) -> tuple[Agent, ReplyStream]:
     shape = link.dialect.shape
     check_shape(opened.earlier, native=shape.sets_window)
@@ -266,6 +279,7 @@ def _assemble(
             LoopGuard(thresholds),
             PingPongGuard(thresholds.returns_note, thresholds.returns_stop),
             ProgressGuard(limits, thresholds.reads_after_plan),
+            *more_guards(),
         ]
 
     agent = Agent(
@@ -298,7 +312,7 @@ def first_request(settings: Settings, model: str, prompt: str) -> bytes:
     shape = for_address(settings.base_url).shape
     workspace = Workspace(settings.workspace)
     try:
-        tools = (*Toolbox(workspace, NoSandbox()).tools, AskTool())
+        tools = chosen_tools((*Toolbox(workspace, NoSandbox()).tools, AskTool()), settings)
         declared = tuple(_declared(t) for t in tools)
         head = Head(model, settings.thinking, declared, _sampling(settings), window=settings.window)
         prompt_text = prompt_for(settings, instructions_for(settings).block)

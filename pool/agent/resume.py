@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pool import __version__
 from pool.agent.ids import new_id
 from pool.config.settings import Settings, SettingsError
-from pool.sessions.log import Header, SessionBusy, SessionLog
+from pool.sessions.log import Header, SessionBusy, SessionLog, read_rows
 from pool.sessions.replay import Resumed, resumed
 from pool.sessions.store import NoSuchSession, by_id, last_of, sessions_folder
 
@@ -31,7 +31,7 @@ def open_log(settings: Settings, say: Callable[[str], object]) -> Opened:
     A new session goes on unsaved if its file cannot be made; say and notes tell.
     """
     if settings.ephemeral:
-        return Opened(new_id())
+        return _looked_at(settings) if settings.resume or settings.continue_last else Opened(new_id())
     folder = sessions_folder()
     if settings.fork:
         settings = replace(settings, resume=_forked(settings, say))
@@ -82,6 +82,19 @@ def _reopened(settings: Settings, say: Callable[[str], object]) -> Opened:
     if found.workspace != str(settings.workspace):
         notes.append(f"the session was made in {found.workspace}")
     return Opened(found.id, log, earlier, notes)
+
+
+def _looked_at(settings: Settings) -> Opened:
+    """What a session holds, under a new id: it is gone on with, and nothing more is kept of it."""
+    folder = sessions_folder()
+    try:
+        found = by_id(folder, settings.resume) if settings.resume else last_of(folder, str(settings.workspace))
+        rows, _ = read_rows(found.path.read_bytes())
+    except NoSuchSession as error:
+        raise SettingsError(str(error)) from None
+    except OSError as error:
+        raise SettingsError(f"the session cannot be read: {error.strerror} ({error.filename})") from None
+    return Opened(new_id(), earlier=resumed(rows))
 
 
 def check_shape(earlier: Resumed, *, native: bool) -> None:

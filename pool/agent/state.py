@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from pool.agent.calls import Outcome
 from pool.agent.filestates import FileStates
@@ -13,10 +15,14 @@ from pool.events import ChangedFile, StopReason, Usage
 
 @dataclass(frozen=True, slots=True)
 class Steer:
-    """How the next reply is to differ. act: a tool call is forced where the server can; no_thought: thinking is off."""
+    """How the next reply is to differ. act: a tool call is forced where the server can; no_thought: thinking is off.
+
+    form is a JSON Schema that its content is constrained to where the server can.
+    """
 
     act: bool = False
     no_thought: bool = False
+    form: Mapping[str, Any] | bool | None = None
 
 
 @dataclass(slots=True)

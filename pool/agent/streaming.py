@@ -92,14 +92,16 @@ class ReplyStream:
         budgets = self._limits.run
         limit = budgets.reasoning_first_turn if roomy else budgets.reasoning_turn
         watch = self._watch(min(budgets.reasoning_soft, limit), limit, self.user_waits)
+        form = self._in_form(steer.form)
         ask = Ask(
             history.data,
             limit + budgets.answer_tokens,
-            extra=self._forced_call() if steer.act else {},
+            extra=self._forced_call() if steer.act else form,
             watch=watch,
             thinking_off=steer.no_thought,
         )
-        reading = await self._asked(ask, history)
+        # A grammar holds from the end of the thought on: a thought that is closed already cannot put it off.
+        reading = await self._asked(ask, history, closed=bool(form) and self.thinks and self.can_close_at_once)
         if reading.ending is Ending.REPETITION and not reading.content.strip() and not reading.broken:
             watch.keep = repetition_start(reading.reasoning, self._guards.signals.zlib_ratio)
             repairs = (*reading.repairs, CUT_IN_CIRCLES)
@@ -190,9 +192,9 @@ class ReplyStream:
         """
         return bool(self.exchange.link.dialect.continue_message) and watch.counted
 
-    async def _asked(self, ask: Ask, history: History) -> Reading:
-        """The reply; with `Limits.no_thought` one whose thought is closed before it begins: the template stays on."""
-        if not self._limits.no_thought:
+    async def _asked(self, ask: Ask, history: History, *, closed: bool = False) -> Reading:
+        """The reply; its thought is closed before it begins, while the template stays on, if closed or no_thought."""
+        if not (closed or self._limits.no_thought):
             return await self.exchange.ask(ask)
         dialect = self.exchange.link.dialect
         message = Message(Role.ASSISTANT, "", CLOSING_SENTENCE, dialect.reasoning_history)
@@ -218,6 +220,13 @@ class ReplyStream:
         ]
         form = {"type": "structural_tag", "format": {"type": "or", "elements": elements}}
         return {"response_format": form}
+
+    def _in_form(self, schema: Mapping[str, Any] | bool | None) -> Mapping[str, Any]:
+        """Fields that constrain the reply's content to a JSON Schema, {} for none or where the server has no such."""
+        if schema is None or not self.exchange.link.dialect.json_schema:
+            return {}
+        described = {"name": "answer", "schema": schema, "strict": True}
+        return {"response_format": {"type": "json_schema", "json_schema": described}}
 
 
 def _without_repetition(reading: Reading, watch: ReplyWatch) -> Reading:

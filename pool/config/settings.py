@@ -127,7 +127,8 @@ class Settings:
     commas between. gpu shows them the devices of GPUs. readable are files and folders of the home that they may read.
     system replaces the built-in system prompt, append_system is added to it; `{workspace}` in either is the folder.
     continue_last goes on with the workspace's last session, resume with one by the beginning of its id, fork with a
-    copy of one, `ID@3` with what it was before its third prompt; ephemeral keeps no session.
+    copy of one, `ID@3` with what it was before its third prompt; ephemeral keeps no session, or nothing more of it.
+    only_tools are the names of the tools that the model gets, all if there are none; without_tools it does not get.
     """
 
     workspace: Path
@@ -165,6 +166,8 @@ class Settings:
     resume: str = ""
     fork: str = ""
     ephemeral: bool = False
+    only_tools: tuple[str, ...] = ()
+    without_tools: tuple[str, ...] = ()
 
 
 THINKING_LEVELS = {"low": 512, "normal": 2048, "high": 6144}

@@ -57,6 +57,7 @@ class Dialect:
     sampling: parameters that are taken beyond OpenAI's. refused_under_speculation: parameters that give HTTP 400 when
     the server speculates. continue_message: fragment with which the last assistant message is continued; {} if the
     server does so by itself. structural_tags: a call can be forced by a `structural_tag` response format.
+    json_schema: a reply can be held to a schema by a `json_schema` response format, also beside tools.
     progress: fragment that asks for progress reports during prefill. reasoning_control and its path: fragment and
     address (below the base URL) by which running reasoning can be ended. The metrics are Prometheus names; speculation
     is a name that exists only while the server speculates. window_remedy says how a person makes the window larger;
@@ -79,6 +80,7 @@ class Dialect:
     refused_under_speculation: frozenset[str] = frozenset()
     continue_message: Fragment | None = None
     structural_tags: bool = False
+    json_schema: bool = False
     progress: Fragment = field(default_factory=dict[str, Any])
     reasoning_control: Fragment = field(default_factory=dict[str, Any])
     reasoning_control_path: str = ""

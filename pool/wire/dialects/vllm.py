@@ -18,6 +18,7 @@ DIALECT = Dialect(
     refused_under_speculation=frozenset({"min_p", "logit_bias"}),
     continue_message={"continue_final_message": True, "add_generation_prompt": False},
     structural_tags=True,
+    json_schema=True,
     tokenizer=TokenizerKind.CHAT,
     running_metric="vllm:num_requests_running",
     waiting_metric="vllm:num_requests_waiting",

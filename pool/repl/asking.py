@@ -97,9 +97,11 @@ class Asking:
         return bool(self._waiting) and time.monotonic() - self._since >= SETTLE_SECONDS
 
     def key(self, key: str) -> None:
-        """Take a key: an answer, or the beginning of words."""
+        """Take a key: an answer, or the beginning of words. A key that does not count says that somebody is typing:
+        those that follow it at once do not count either."""
         query = self.current
         if query is None or not self.ready or key not in [k for k, _ in query.rows]:
+            self.settle()
             return
         if key in query.writes:
             query.writing = key

@@ -226,7 +226,7 @@ class Chat:
         self.terminal.leave(self.driver.failure_code)
 
     def _earlier(self, rows: Sequence[dict[str, Any]]) -> None:
-        for line in ("", *earlier_lines(rows, self.ink)):
+        for line in ("", *earlier_lines(rows, self.ink, self.terminal.columns)):
             self.terminal.say(line)
 
     def _take(self, event: Event) -> None:
@@ -261,8 +261,11 @@ class Chat:
         if text := answer_text(result):
             for row in text.split("\n"):
                 self.terminal.say(f"  {row}" if result.ok else self.ink.paint(f"  {row}", Role.BAD))
-        if result.ask is not None and (chosen := await self.asking.choose(result.ask)):
-            self.command(chosen)
+        if result.ask is not None:
+            if chosen := await self.asking.choose(result.ask):
+                self.command(chosen)
+            else:
+                self.feed.remark("left as it is")
         if result.action is not None:
             await self._act(result.action)
 

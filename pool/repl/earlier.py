@@ -7,7 +7,6 @@ from typing import Any
 
 from pool.config.interface import ReasoningView
 from pool.events import CallFinished, MessageAdded, RunFinished, RunStarted
-from pool.facekit.clean import one_line
 from pool.facekit.decode import events_of
 from pool.facekit.words import closing_words
 from pool.repl.feed import Feed, content_of
@@ -21,13 +20,13 @@ ANSWER_LINES = 20
 """Of a longer answer the end is shown."""
 
 
-def earlier_lines(rows: Sequence[dict[str, Any]], ink: Ink) -> list[str]:
-    """What a log's rows tell, in few lines."""
+def earlier_lines(rows: Sequence[dict[str, Any]], ink: Ink, columns: int = 0) -> list[str]:
+    """What a log's rows tell, in few lines; columns as in `Feed`."""
     starts = [n for n, row in enumerate(rows) if row.get("type") == RunStarted.type]
     if not starts:
         return [ink.paint("an earlier session; nothing was asked in it yet", Role.MUTED)]
     out: list[str] = []
-    feed = Feed(ink, out.append, ReasoningView.HIDDEN)
+    feed = Feed(ink, out.append, ReasoningView.HIDDEN, lambda: columns)
     hidden = len(starts) - MOST_PROMPTS
     if hidden > 0:
         feed.remark(f"… {hidden} earlier prompt{'s' if hidden != 1 else ''}")
@@ -64,4 +63,5 @@ def _one(rows: Sequence[dict[str, Any]], feed: Feed, out: list[str], ink: Ink) -
         out.append(ink.paint(f"… {len(lines) - ANSWER_LINES:,} lines before these", Role.MUTED))
     out += lines[-ANSWER_LINES:]
     if closing:
-        out += ["", ink.paint(one_line(closing), Role.MUTED)]
+        out.append("")
+        feed.note(closing)

@@ -79,6 +79,7 @@ class Feed:
         self._streamed = False
         self._standing_in = 0
         self._questions: dict[str, str] = {}
+        self._echoed = ""
         self.last_thought: Sequence[str] = ()
 
     def show(self, event: Event) -> None:
@@ -129,13 +130,28 @@ class Feed:
         for row in wrap(text, room) if room >= LEAST_COLUMNS else [text]:
             self._say(indent + self._ink.paint(row, role))
 
+    def echoed(self, text: str) -> None:
+        """The terminal has shown this line of the user's already."""
+        self._echoed = _bare(text)
+
+    def _is_shown(self, text: str, kind: Kind) -> bool:
+        """Whether the terminal shows that line already; what follows belongs to it then."""
+        shown = bool(self._echoed) and self._echoed == _bare(text)
+        if shown:
+            self._echoed, self._kind = "", kind
+        return shown
+
     def title(self, text: str) -> None:
         """Say what the next lines are about: a command, a question."""
+        if self._is_shown(text, Kind.TITLE):
+            return
         self._block(Kind.TITLE)
         self.note(text, Role.STRONG)
 
     def prompt(self, text: str, kind: str = "") -> None:
         """Say what the user said."""
+        if not kind and self._is_shown(text, Kind.PROMPT):
+            return
         self._block(Kind.PROMPT)
         lines = clean(text).strip("\n").split("\n")
         for number, line in enumerate(lines[:PROMPT_LINES]):
@@ -267,6 +283,10 @@ class Feed:
                 self.remark(f"{self._questions.pop(name, 'question')} → {text if answered else 'no answer'}")
             case _:
                 pass
+
+
+def _bare(text: str) -> str:
+    return "".join(text.split())
 
 
 def content_of(message: str) -> str:

@@ -44,7 +44,7 @@ def bindings(screen: Screen) -> KeyBindings:
     asked = Condition(lambda: screen.answers_by_key) & ~is_searching
     for key in ANSWER_KEYS:
         keys.add(key, filter=asked, eager=True)(_answering(screen, key))
-    keys.add(Keys.Any, filter=asked)(_nothing)
+    keys.add(Keys.Any, filter=asked)(_calling(screen.chat.asking.settle))
     return keys
 
 
@@ -81,10 +81,6 @@ def _pasting(screen: Screen) -> Callable[[KeyPressEvent], None]:
     return handle
 
 
-def _nothing(event: KeyPressEvent) -> None:
-    """A key that answers nothing: it is not typed either, since the next one may be an answer."""
-
-
 def _enter(screen: Screen) -> None:
     box = screen.box
     state = box.complete_state
@@ -92,11 +88,11 @@ def _enter(screen: Screen) -> None:
         box.complete_state = None
         if not box.text.endswith("/"):
             box.insert_text(" ")
-    elif screen.app.key_processor.input_queue:
-        # More came with it in one piece: a paste that the terminal did not mark.
-        box.insert_text("\n")
     elif box.document.current_line_before_cursor.endswith("\\"):
         box.delete_before_cursor()
+        box.insert_text("\n")
+    elif screen.app.key_processor.input_queue:
+        # More came with it in one piece: a paste that the terminal did not mark.
         box.insert_text("\n")
     else:
         box.complete_state = None

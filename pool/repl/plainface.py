@@ -65,6 +65,8 @@ class PlainFace:
             task.cancel()
         results = await asyncio.gather(working, telling, leaving, return_exceptions=True)
         await self.chat.close()
+        if self._at_prompt:
+            self._write("\n")
         for error in results:
             if isinstance(error, Exception):
                 raise error
@@ -80,10 +82,9 @@ class PlainFace:
     def say(self, line: str) -> None:
         """Write a line."""
         if self._at_prompt:
-            sys.stdout.write("\n")
+            self._write("\n")
             self._at_prompt = False
-        sys.stdout.write(line + "\n")
-        sys.stdout.flush()
+        self._write(line + "\n")
         self._said, self._wait = time.monotonic(), FIRST_WAIT_SECONDS
 
     def refresh(self) -> None:
@@ -115,11 +116,12 @@ class PlainFace:
             text = await self._whole_line()
             if text is None:
                 break
-            self._at_prompt = False
+            self._at_prompt = False  # the Enter that ended the line has ended the prompt's line too
             self._take(text)
             await self._settled()
             self.refresh()
-        await self.chat.settled()
+        if not self._person:
+            await self.chat.settled()
 
     async def _settled(self) -> None:
         """Without a person the next line waits for the last one's end."""
@@ -141,6 +143,8 @@ class PlainFace:
         elif query is not None and text.strip() and not text.startswith("/"):
             self.say(f"a question waits: {', '.join(key for key, _ in query.rows)}")
         elif text.strip():
+            if self._person:
+                chat.feed.echoed(text)
             chat.send(text)
 
     async def _whole_line(self) -> str | None:
@@ -152,9 +156,21 @@ class PlainFace:
         return text
 
     def _prompt(self, text: str) -> None:
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        self._write(text)
         self._at_prompt = True
+
+    def _write(self, text: str) -> None:
+        """Write, or leave where nobody reads any more or nothing can be written."""
+        try:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+        except OSError as error:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            if isinstance(error, BrokenPipeError):
+                self.leave(SIGNALLED + signal.SIGPIPE)
+                return
+            sys.stderr.write(f"pool chat: the output cannot be written: {error.strerror}\n")
+            self.leave(STOP_TABLE[StopReason.INTERNAL_ERROR].exit)
 
     def _interrupt(self) -> None:
         """Stop what works; else leave, a person after the second time."""

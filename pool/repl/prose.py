@@ -33,7 +33,7 @@ class Prose:
     @property
     def rest(self) -> list[str]:
         """What is not out yet, without colours; the last line may go on."""
-        return [*self._held, self._line] if self._line or self._held else []
+        return [*self._held, self._line] if self._line else self._held
 
     def feed(self, text: str) -> None:
         """Take the next piece, raw as the model wrote it."""

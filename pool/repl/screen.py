@@ -256,7 +256,7 @@ class Screen:
         elif self.box.text or self._now - self._stopped < AFTER_STOP_SECONDS:
             self._escaped = 0.0
         elif self._now - self._escaped < AGAIN_SECONDS:
-            self._escaped = 0.0
+            self._escaped, self._hint = 0.0, ""
             self.chat.command("/undo")
         else:
             self._escaped = self._now

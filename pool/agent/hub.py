@@ -64,6 +64,10 @@ class EventHub:
             subscriber.put(event)
         return event
 
+    def so_far(self) -> tuple[Event, ...]:
+        """The durable events that were emitted here, in order; those of an earlier process are in the log only."""
+        return tuple(self._durable)
+
     def subscribe(self, after: int = -1) -> AsyncIterator[Event]:
         """Durable events with seq above after, then everything as it happens, until `close`.
 
@@ -89,6 +93,11 @@ class EventHub:
         finally:
             if subscriber in self._subscribers:
                 self._subscribers.remove(subscriber)
+
+    @property
+    def last_durable(self) -> int:
+        """The number of the last event that is kept, -1 if there is none yet."""
+        return self._durable[-1].envelope.seq if self._durable else -1
 
     def close(self) -> None:
         """End every subscription after what is already queued."""

@@ -137,13 +137,18 @@ def resumes(settings: Settings) -> bool:
 
 def earlier_rows(session: str) -> Sequence[dict[str, Any]]:
     """What the log of a session holds, without what was rewound (blocking: for a thread)."""
-    from pool.sessions.log import read_rows
     from pool.sessions.rewinds import effective
+
+    return effective(log_rows(session))
+
+
+def log_rows(session: str) -> Sequence[dict[str, Any]]:
+    """All that the log of a session holds, nothing if it cannot be read (blocking: for a thread)."""
+    from pool.sessions.log import read_rows
     from pool.sessions.store import NoSuchSession, by_id, sessions_folder
 
     try:
         data = by_id(sessions_folder(), session).path.read_bytes()
     except (NoSuchSession, OSError):
         return ()
-    rows, _ = read_rows(data)
-    return effective(rows)
+    return read_rows(data)[0]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from pool.facekit.answers import answer_text
-from pool.facekit.driver import earlier_rows
+from pool.facekit.driver import earlier_rows, log_rows
 from pool.tui.keys import APP_KEYS, shown
 from pool.tui.note import Note
 from pool.tui.panels import Item, Pager, Picker
@@ -16,6 +17,7 @@ from pool_themes import ThemeError
 if TYPE_CHECKING:
     from pool.agent.control import Conversation
     from pool.tui.app import PoolApp
+    from pool.tui.screens.report import Build
     from pool.tui.screens.review import Review
 
 THEMES = "themes"
@@ -27,6 +29,8 @@ NOW = "--now"
 PANELS = (
     ("Context", "/context", "what fills the window, and what is cached"),
     ("Files changed", "/diff", "by file and hunk: keep, take back, comment"),
+    ("Model and server", "server", "what it is, what it can, what was measured"),
+    ("Guards", "guards", "what they did in this session"),
     ("Usage", "/usage", "turns, time and tokens"),
     ("Status", "/status", "session, server, model, sandbox"),
     ("Budgets", "/budget", "limits, and what is used of them"),
@@ -39,7 +43,7 @@ PANELS = (
     ("Statistics", "/stats", "speeds, tools, guards"),
     ("Themes", THEMES, "colours"),
 )
-"""Panels: title, the command whose answer they show, and what that is."""
+"""Panels: title, the command whose answer they show or a name of their own, and what that is."""
 
 
 class Panels:
@@ -64,6 +68,13 @@ class Panels:
                 return self._diff(conversation, scope)
             case ("commit", rest) if not rest.startswith("--"):
                 return self._commit(conversation, rest)
+            case ("resume", ""):
+                return self._sessions(conversation)
+            case ("context", ""):
+                return self._context(conversation)
+            case ("stats", ""):
+                self._app.actions.spawn(self._stats(conversation))
+                return True
             case ("undo", ""):
                 return self._rewind(conversation)
             case ("undo" | "redo", rest) if NOW in rest.split():
@@ -142,6 +153,73 @@ class Panels:
         text, title = answer_text(result), line.replace(f" {NOW}", "")
         app.transcript.add(Note(text, title=title) if result.ok else ErrorCard(title, text))
 
+    def _sessions(self, conversation: Conversation) -> bool:
+        from pool.sessions.store import sessions_folder
+        from pool.tui.screens.sessions import Finder, SessionsScreen
+
+        if conversation.busy:
+            return False
+
+        def picked(session: str | None) -> None:
+            if session is not None:
+                self._app.actions.command(f"/resume {session}")
+
+        finder = Finder(sessions_folder(), conversation.status().workspace, conversation.session.hub.session)
+        self._app.push_screen(SessionsScreen(finder), picked)
+        return True
+
+    # -- reports
+
+    def _report(self, title: str, build: Build, more: Sequence[tuple[str, str, str]] = ()) -> None:
+        from pool.tui.screens.report import ReportScreen
+
+        def picked(line: str | None) -> None:
+            if line is not None:
+                self._app.actions.command(line)
+
+        self._app.push_screen(ReportScreen(title, build, more), picked)
+
+    def _context(self, conversation: Conversation) -> bool:
+        from pool.tui.screens.contextrows import context_rows
+
+        report, price = conversation.context(), conversation.price_to_compact()
+        self._report("Context", lambda width: context_rows(report, price, width), [("c", "compact now", "/compact")])
+        return True
+
+    async def _stats(self, conversation: Conversation) -> None:
+        from pool.sessions.figures import Figures, figures_of
+        from pool.sessions.turnseries import request_points
+        from pool.tui.screens.statsrows import stats_rows
+
+        rows = await self._rows(conversation)
+        points, total = request_points(rows), Figures()
+        for figures in figures_of(rows).values():
+            total.add(figures)
+        window = conversation.session.replies.window
+        self._report("Statistics of this session", lambda width: stats_rows(points, total, window, width))
+
+    async def _guards(self, conversation: Conversation) -> None:
+        from pool.sessions.turnseries import firings
+        from pool.tui.screens.guardrows import guard_rows
+
+        fired = firings(await self._rows(conversation))
+        self._report("Guards", lambda width: guard_rows(fired, width))
+
+    def _server(self, conversation: Conversation) -> None:
+        from pool.tui.screens.serverrows import server_rows
+
+        speed = self._app.activity.speed
+        self._report("Model and server", lambda width: server_rows(conversation, speed, width))
+
+    async def _rows(self, conversation: Conversation) -> Sequence[dict[str, Any]]:
+        """All rows of the session's log; of one that is not saved, what happened since it began."""
+        from pool.events import to_dict
+
+        session = conversation.session
+        if session.settings.ephemeral:
+            return [to_dict(event) for event in session.hub.so_far()]
+        return await asyncio.to_thread(log_rows, session.hub.session)
+
     # -- lists
 
     def show_list(self) -> None:
@@ -160,8 +238,17 @@ class Panels:
         if (conversation := self._conversation) is None:
             self._app.hint("there is no session yet")
             return
-        if self.take(line, conversation):
-            return
+        match line:
+            case "guards":
+                await self._guards(conversation)
+                return
+            case "server":
+                self._server(conversation)
+                return
+            case _ if self.take(line, conversation):
+                return
+            case _:
+                pass
         from pool.agent.commands import execute
 
         result = await execute(line, conversation)
@@ -172,7 +259,7 @@ class Panels:
 
     def open(self, name: str) -> None:
         """Open a panel by its name."""
-        self._picked(next((line for title, line, _ in PANELS if title.lower() == name.lower()), f"/{name}"))
+        self._picked(next((line for title, line, _ in PANELS if name.lower() in (title.lower(), line)), f"/{name}"))
 
     def show_palette(self) -> None:
         """Everything that can be done, by name, with its key."""

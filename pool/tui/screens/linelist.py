@@ -17,7 +17,7 @@ from textual.strip import Strip
 from pool.facekit.clean import clean, cut, expand
 
 ROLES = (
-    *("text", "muted", "accent", "heading", "success", "warning", "error", "tool", "border"),
+    *("text", "muted", "accent", "heading", "success", "warning", "error", "tool", "border", "user", "reasoning"),
     *("added", "removed", "added-word", "removed-word"),
 )
 """What a run of a row may be; each is a component class, so that every theme sets its style."""
@@ -59,6 +59,8 @@ class LineList(ScrollView, can_focus=True):
     LineList > .line--error { color: $error; }
     LineList > .line--tool { color: $tool; }
     LineList > .line--border { color: $border; }
+    LineList > .line--user { color: $user; }
+    LineList > .line--reasoning { color: $reasoning; }
     LineList > .line--added { color: $added; background: $added-background; }
     LineList > .line--removed { color: $removed; background: $removed-background; }
     LineList > .line--added-word { color: $added; background: $added-background; text-style: bold underline; }
@@ -86,6 +88,7 @@ class LineList(ScrollView, can_focus=True):
         super().__init__(id=id)
         self._draw = draw
         self.empty = empty
+        self.shows_cursor = True
         self.count = 0
         self.cursor = 0
         self._aside = 0
@@ -155,7 +158,8 @@ class LineList(ScrollView, can_focus=True):
     def on_click(self, event: events.Click) -> None:
         row = event.y + self._first
         if row < self.count:
-            self.focus()
+            if self.can_focus:
+                self.focus()
             self.go(row)
             self.post_message(self.Clicked(row))
 
@@ -166,7 +170,7 @@ class LineList(ScrollView, can_focus=True):
             text = self.empty if not self.count and y == 0 else ""
             return Strip([Segment(f" {text}", base + self._style("muted"))]).adjust_cell_length(width, base)
         row = self._draw(number)
-        here = number == self.cursor and self.can_focus
+        here = number == self.cursor and self.shows_cursor
         over = self._style("chosen") if here else None
         fixed = self._segments(row.runs[: row.fixed], base, over)
         moving = Strip(self._segments(row.runs[row.fixed :], base, over))

@@ -56,7 +56,7 @@ class RewindScreen(ModalScreen[str | None]):
         self._rows: Sequence[Row] = ()
         self.list = LineList(self._prompt_row, empty="the session has no prompt yet", id="prompts")
         self.plan = LineList(lambda n: self._rows[n], id="plan")
-        self.plan.can_focus = False
+        self.plan.can_focus = self.plan.shows_cursor = False
         self.keys = KeyLine(())
 
     def compose(self) -> ComposeResult:

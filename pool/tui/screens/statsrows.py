@@ -1,0 +1,57 @@
+"""Statistics of a session: its course as small plots, then its figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pool.sessions.figures import Figures
+from pool.sessions.report import report
+from pool.sessions.turnseries import RequestPoint
+from pool.tui.screens.bars import plot
+from pool.tui.screens.linelist import Row
+from pool.tui.screens.report import BLANK, facts, heading
+
+BESIDE_COLUMNS = 100
+"""From this width on two plots stand side by side."""
+
+
+def stats_rows(points: Sequence[RequestPoint], figures: Figures, window: int, width: int) -> Sequence[Row]:
+    """The panel for a width in cells; window 0 is unknown."""
+    rows: list[Row] = []
+    if points:
+        speeds = [point.speed for point in points if point.speed]
+        full = f" of {window:,}" if window else ""
+        rows += _plots(
+            ("tokens a second, reply by reply", speeds, "accent", 0.0),
+            (f"context, tokens{full}", [float(p.context) for p in points], "user", 0.0),
+            width,
+        )
+        rows += _plots(
+            ("cached share of the prompt, %", [100 * p.cached for p in points], "success", 100.0),
+            ("seconds to the first token", [p.first_token_seconds for p in points], "warning", 0.0),
+            width,
+        )
+    return [*rows, *facts(report(figures, 1)[1:], width)]
+
+
+_Plot = tuple[str, Sequence[float], str, float]
+
+
+def _plots(left: _Plot, right: _Plot, width: int) -> list[Row]:
+    if width < BESIDE_COLUMNS:
+        return [*_plotted(left, width), BLANK, *_plotted(right, width), BLANK]
+    half = width // 2 - 1
+    pairs = zip(_plotted(left, half), _plotted(right, half), strict=True)
+    return [*(_beside(a, b, half) for a, b in pairs), BLANK]
+
+
+def _plotted(what: _Plot, width: int) -> list[Row]:
+    title, values, role, top = what
+    digits = 1 if not top and max(values, default=0.0) < 10 else 0
+    last = f", last {values[-1]:,.{digits}f}" if values else ": not measured"
+    return [heading(title + last), *plot(values, width, role, digits=digits, top=top)]
+
+
+def _beside(left: Row, right: Row, half: int) -> Row:
+    used = sum(len(text) for text, _ in left.runs)
+    return Row((*left.runs, (" " * max(2, half + 2 - used), "text"), *right.runs))

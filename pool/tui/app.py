@@ -73,7 +73,7 @@ class PoolApp(TerminalApp):
     AUTO_FOCUS = "PromptBox"
     TITLE = "Pool"
     CSS = """
-    Screen { background: $background; color: $text; }
+    #_default { background: $background; color: $text; }
     Transcript { height: 1fr; }
     #below { height: auto; max-height: 80%; }
     """

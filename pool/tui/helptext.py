@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from rich.console import RenderableType
+from rich.table import Table
 from rich.text import Text
 
 from pool import __version__
 from pool.tui.keys import APP_KEYS, PROMPT_KEYS, Bound, shown
 
-NAME_COLUMNS = 26
+NAME_COLUMNS = 24
 
 MARKS = (
     ("/", "a command; type / to see them all"),
@@ -18,7 +20,7 @@ MARKS = (
     ("?", "this help"),
 )
 
-TERMINAL_SELECTION = "Hold Shift (Option in iTerm2, Fn in macOS Terminal) to select with the terminal instead of Pool."
+TERMINAL_SELECTION = "held (Option in iTerm2, Fn in macOS Terminal): the terminal selects instead of Pool"
 
 
 def welcome_text(workspace: Path) -> str:
@@ -30,34 +32,34 @@ def welcome_text(workspace: Path) -> str:
     return f"Pool {__version__} in {place}   ·   ? help   / commands   @ files   ! shell"
 
 
-def help_text(bound: Bound) -> Text:
-    """Keys as they are bound, marks and commands."""
+def help_text(bound: Bound) -> RenderableType:
+    """Keys as they are bound, marks and commands, in two columns. All of it is data, not markup."""
     from pool.agent.commands import COMMANDS
 
-    text = Text()
-    _heading(text, "In the box")
+    rows = Table.grid(padding=(0, 2, 0, 0), pad_edge=False, expand=True)
+    rows.add_column(max_width=NAME_COLUMNS)
+    rows.add_column(ratio=1)
+    _heading(rows, "In the box")
     for mark, about in MARKS:
-        _row(text, mark, about)
+        _row(rows, mark, about)
     for title, keys in (("Writing", PROMPT_KEYS), ("Everywhere", APP_KEYS)):
-        _heading(text, title)
+        _heading(rows, title)
         for key in keys:
-            _row(text, ", ".join(map(shown, bound[key.id])), key.help)
-    _heading(text, "Commands")
+            _row(rows, ", ".join(map(shown, bound[key.id])), key.help)
+    _heading(rows, "Commands")
     for command in COMMANDS:
         names = " ".join(f"/{n}" for n in (command.name, *command.aliases))
-        _row(text, f"{names} {command.hint}".rstrip(), command.help)
-    _heading(text, "The mouse")
-    text.append(TERMINAL_SELECTION + "\n")
-    return text
+        _row(rows, f"{names} {command.hint}".rstrip(), command.help)
+    _heading(rows, "The mouse")
+    _row(rows, "Shift", TERMINAL_SELECTION)
+    return rows
 
 
-def _heading(text: Text, title: str) -> None:
-    text.append("\n" if text.plain else "")
-    text.append(title + "\n", style="bold")
+def _heading(rows: Table, title: str) -> None:
+    if rows.row_count:
+        rows.add_row()
+    rows.add_row(Text(title, style="bold"))
 
 
-def _row(text: Text, name: str, about: str) -> None:
-    text.append(f"  {name:<{NAME_COLUMNS}}")
-    if len(name) > NAME_COLUMNS - 1:
-        text.append("\n" + " " * (NAME_COLUMNS + 2))
-    text.append(about + "\n", style="dim")
+def _row(rows: Table, name: str, about: str) -> None:
+    rows.add_row(Text(name), Text(about))

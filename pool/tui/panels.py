@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from rich.console import RenderableType
 from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
@@ -41,8 +42,8 @@ class Pager(ModalScreen[None]):
     ]
     DEFAULT_CSS = _FRAME_CSS.format(name="Pager") + "Pager VerticalScroll { height: auto; max-height: 100%; }"
 
-    def __init__(self, title: str, text: Text | str) -> None:
-        """text is data: a string is shown as it stands, a `Text` brings its own styles."""
+    def __init__(self, title: str, text: RenderableType) -> None:
+        """text is data: a string is shown as it stands, a `Text` or a table brings its own styles."""
         super().__init__()
         self._title = title
         self._text = Text(text) if isinstance(text, str) else text

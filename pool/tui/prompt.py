@@ -47,6 +47,9 @@ class PromptBox(TextArea):
     PromptBox.shell { border: round $mode-ask; }
     PromptBox .text-area--placeholder { color: $muted; }
     PromptBox .text-area--cursor-line { background: $background; }
+    PromptBox .text-area--cursor, PromptBox:light .text-area--cursor, PromptBox:ansi .text-area--cursor {
+        color: $input-cursor-foreground; background: $input-cursor-background; text-style: none;
+    }
     """
 
     class Sent(Message):

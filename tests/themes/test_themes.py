@@ -6,7 +6,11 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
-from pygments.styles import get_all_styles
+from pygments.styles import (
+    get_all_styles,
+    get_style_by_name,  # pyright: ignore[reportUnknownVariableType]  # the stubs say so little
+)
+from pygments.token import Token
 
 import pool_themes
 from pool_themes import ROLES, Theme, ThemeError, load, names, parse
@@ -214,3 +218,20 @@ def test_odd_names_and_no_folder(tmp_path: Path) -> None:
             load(name, tmp_path)
     with pytest.raises(ThemeError, match="there is no theme"):
         load("../themes/mine", tmp_path)
+
+
+CODE_TOKENS = (
+    *(Token.Text, Token.Name, Token.Keyword, Token.Literal.String, Token.Literal.Number, Token.Comment, Token.Operator),
+    *(Token.Punctuation, Token.Name.Function, Token.Name.Class, Token.Name.Builtin, Token.Name.Decorator),
+)
+
+
+def test_code_can_be_read(theme: Theme) -> None:
+    """On the surface that code blocks stand on."""
+    if theme.ansi:
+        return
+    style = get_style_by_name(theme.code_style)
+    for kind in CODE_TOKENS:
+        found = style.style_for_token(kind)["color"]
+        colour = f"#{found}" if found else theme.colours.text
+        assert contrast(colour, theme.colours.surface) >= READABLE_CONTRAST, (kind, colour)

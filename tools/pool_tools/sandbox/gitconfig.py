@@ -59,7 +59,7 @@ def harmless(text: str, inside: Callable[[str], bool]) -> tuple[str, tuple[str, 
 
 
 def included(text: str) -> list[str]:
-    """Files that a configuration takes in, as it names them."""
+    """Files that a configuration takes in, as it names them; no name of a file has a NUL character."""
     out: list[str] = []
     section = ""
     for line in text.split("\n"):
@@ -67,7 +67,7 @@ def included(text: str) -> list[str]:
             section = found[1].lower()
         elif section in ("include", "includeif") and (found := _SETTING.fullmatch(line)) and found[1].lower() == "path":
             out.append((found[2] or "").strip().strip('"'))
-    return out
+    return [name for name in out if "\0" not in name]
 
 
 def _allowed(section: str, name: str, key: str, value: str, inside: Callable[[str], bool]) -> bool:

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pool_tools.sandbox.gitfiles import unlock_folder
+
 MOST_FOLDERS = 5_000
 """Folders that are looked into, those near the top first: looking again takes some 3 µs for each."""
 
@@ -38,15 +40,20 @@ class RepositoryFinder:
         self._roots = [str(root) for root in roots]
         self._most = most
         self._known: dict[str, _Folder] = {}
+        self._locked: set[str] = set()
 
-    def find(self) -> list[Path]:
-        """Every `.git` (folder, file or link), and every folder that git would take for a repository without one."""
+    def find(self, *, unlock: bool = False) -> list[Path]:
+        """Every `.git` (folder, file or link), and every folder that git would take for a repository without one.
+
+        unlock: list also what could be listed before, or was not there; a command may have forbidden that.
+        """
+        before, self._locked = self._locked, set()
         out: list[Path] = []
         known: dict[str, _Folder] = {}
         todo = deque(self._roots)
         while todo and len(known) < self._most:
             path = todo.popleft()
-            folder = None if path in known else self._read(path)
+            folder = None if path in known else self._read(path, unlock=unlock and path not in before)
             if folder is not None:
                 known[path] = folder
                 todo.extend(folder.folders)
@@ -55,7 +62,7 @@ class RepositoryFinder:
         self._known = known
         return out
 
-    def _read(self, path: str) -> _Folder | None:
+    def _read(self, path: str, *, unlock: bool) -> _Folder | None:
         try:
             found = os.lstat(path)
             before = self._known.get(path)
@@ -66,11 +73,16 @@ class RepositoryFinder:
             certain = time.time_ns() - found.st_ctime_ns > _UNCERTAIN_NS
             folders: list[str] = []
             names: set[str] = set()
+            if unlock and found.st_mode & stat.S_IRWXU != stat.S_IRWXU:
+                unlock_folder(Path(path))
             with os.scandir(path) as entries:
                 for entry in entries:
                     names.add(entry.name)
                     if entry.name not in _SKIPPED and entry.is_dir(follow_symlinks=False):
                         folders.append(entry.path)
+        except PermissionError:
+            self._locked.add(path)
+            return None
         except OSError:
             return None
         return _Folder(found.st_ctime_ns if certain else -1, tuple(folders), tuple(_marks(names)))

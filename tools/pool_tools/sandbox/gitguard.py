@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import stat
 from dataclasses import dataclass
 from pathlib import Path
+
+from pool_tools.sandbox.gitfiles import listed
 
 ORDERS = ("config", "config.worktree", "hooks")
 """In a git folder: what can name programs to run."""
@@ -29,14 +32,14 @@ def git_paths(root: Path) -> GitPaths:
     """
     dot_git = root / ".git"
     real = Path(os.path.realpath(dot_git))
-    if real.is_dir():
+    if os.path.isdir(real):
         return _guarded(real) if real.is_relative_to(root) else GitPaths()
-    if not dot_git.is_file() or dot_git.is_symlink():
+    if not os.path.isfile(dot_git) or dot_git.is_symlink():
         return GitPaths()
     folder = _pointer(dot_git, root)
     # Git writes the way back from a worktree's folder to its `.git` file. Only the owner of the repository can have.
     back = _first_line(folder / "gitdir") if folder else ""
-    if not folder or os.path.realpath(back) != str(dot_git) or folder.parent.name != "worktrees":
+    if not folder or "\0" in back or os.path.realpath(back) != str(dot_git) or folder.parent.name != "worktrees":
         return GitPaths()
     common = folder.parent.parent
     return _guarded(common)
@@ -45,22 +48,30 @@ def git_paths(root: Path) -> GitPaths:
 def _guarded(folder: Path) -> GitPaths:
     protected = [folder / name for name in ORDERS]
     worktrees = folder / "worktrees"
-    if worktrees.is_dir():
-        protected += [tree / "config.worktree" for tree in worktrees.iterdir()]
-    kept = tuple(path for path in protected if path.exists() and not path.is_symlink())
+    if os.path.isdir(worktrees):
+        protected += [worktrees / name / "config.worktree" for name in listed(worktrees)]
+    kept = tuple(path for path in protected if os.path.exists(path) and not path.is_symlink())
     return GitPaths((folder,), kept)
 
 
 def _pointer(file: Path, root: Path) -> Path | None:
     line = _first_line(file)
-    if not line.startswith(_POINTER):
+    if not line.startswith(_POINTER) or "\0" in line:
         return None
     return Path(os.path.realpath(root / line.removeprefix(_POINTER)))
 
 
 def _first_line(file: Path) -> str:
+    """ "" where there is no regular file; a named pipe is not waited for."""
     try:
-        with file.open("rb") as handle:
-            return os.fsdecode(handle.read(_POINTER_BYTES)).split("\n", 1)[0].strip()
+        handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError:
         return ""
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            return ""
+        return os.fsdecode(os.read(handle, _POINTER_BYTES)).split("\n", 1)[0].strip()
+    except OSError:
+        return ""
+    finally:
+        os.close(handle)

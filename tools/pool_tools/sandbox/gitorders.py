@@ -11,6 +11,7 @@ from enum import Enum, auto
 from pathlib import Path
 
 from pool_tools.sandbox.gitconfig import included
+from pool_tools.sandbox.gitfiles import listed, read_regular
 
 KEPT_BYTES = 4 * 1024 * 1024
 """Largest file whose content is kept to be put back."""
@@ -30,19 +31,19 @@ class Kind(Enum):
     LINK = auto()
     FOLDER = auto()
     OTHER = auto()
+    """No file, or none that may be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
     """One file as it is. fingerprint changes with any change of it. data: content, or where a link leads; None for a
-    folder and for what is too large to be kept. changed_ns: when any of it last changed, in ns.
+    folder and for what is too large to be kept.
     """
 
     fingerprint: tuple[int, ...]
     kind: Kind
     data: bytes | None
     mode: int
-    changed_ns: int = 0
 
     def same(self, other: Order) -> bool:
         if self.fingerprint == other.fingerprint or self.kind is other.kind is Kind.FOLDER:
@@ -55,7 +56,7 @@ def look(path: Path, before: Order | None = None) -> Order | None:
     """A file as it is now, None if there is none. before: as it was; not read again if nothing has changed."""
     try:
         found = os.lstat(path)
-        mark = (found.st_dev, found.st_ino, found.st_mode, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+        mark = _mark(found)
         mode = stat.S_IMODE(found.st_mode)
         if stat.S_ISDIR(found.st_mode):
             # What is in it has fingerprints of its own.
@@ -63,13 +64,21 @@ def look(path: Path, before: Order | None = None) -> Order | None:
         if before is not None and before.fingerprint == mark:
             return before
         if stat.S_ISLNK(found.st_mode):
-            return Order(mark, Kind.LINK, os.fsencode(os.readlink(path)), mode, found.st_ctime_ns)
+            return Order(mark, Kind.LINK, os.fsencode(os.readlink(path)), mode)
         if not stat.S_ISREG(found.st_mode):
-            return Order(mark, Kind.OTHER, None, mode, found.st_ctime_ns)
-        data = path.read_bytes() if found.st_size <= KEPT_BYTES else None
-        return Order(mark, Kind.FILE, data, mode, found.st_ctime_ns)
+            return Order(mark, Kind.OTHER, None, mode)
+        try:
+            found, data = read_regular(path, KEPT_BYTES)
+        except OSError:
+            # It may not be read, or there is a link on the way to it.
+            return Order(mark, Kind.OTHER, None, mode)
+        return Order(_mark(found), Kind.FILE, data, stat.S_IMODE(found.st_mode))
     except OSError:
         return None
+
+
+def _mark(found: os.stat_result) -> tuple[int, ...]:
+    return found.st_dev, found.st_ino, found.st_mode, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def git_folders(folder: Path) -> Iterator[Path]:
@@ -80,7 +89,7 @@ def git_folders(folder: Path) -> Iterator[Path]:
         if not todo:
             return
         for entry in _folders_in(todo.popleft()):
-            if (entry / "HEAD").exists() or (entry / "config").exists():
+            if os.path.exists(entry / "HEAD") or os.path.exists(entry / "config"):
                 yield entry
                 todo.append(entry / "modules")
             else:
@@ -107,11 +116,11 @@ def included_files(config: Path, order: Order, roots: list[Path]) -> Iterator[Pa
 
 def _folders_in(folder: Path) -> Iterator[Path]:
     if not folder.is_symlink():
-        yield from (path for path in _entries(folder) if path.is_dir() and not path.is_symlink())
+        yield from (path for path in _entries(folder) if os.path.isdir(path) and not path.is_symlink())
 
 
 def _entries(folder: Path) -> list[Path]:
     try:
-        return sorted(folder / name for name in os.listdir(folder))
+        return sorted(folder / name for name in listed(folder))
     except OSError:
         return []

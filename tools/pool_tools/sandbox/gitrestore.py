@@ -6,34 +6,28 @@ written. So what git obeys is remembered before a command and compared after it,
 
 from __future__ import annotations
 
-import contextlib
 import os
-import shutil
 import threading
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 from pool_tools.sandbox.gitconfig import harmless
+from pool_tools.sandbox.gitfiles import hold_back, put_file, put_folder, put_link
 from pool_tools.sandbox.gitfind import DOT_GIT, RepositoryFinder
 from pool_tools.sandbox.gitguard import git_paths
 from pool_tools.sandbox.gitorders import Kind, Order, git_folders, included_files, look, order_files
-
-HELD_BACK = ".held-back"
-"""Added to the name of a file that git may not obey; nothing is thrown away."""
-
-LAG_NS = 50_000_000
-"""How far the time that the kernel gives to a change may be behind the clock."""
 
 _POINTER = "gitdir: "
 _WORKTREE_COMMON = b"../..\n"
 _WORKTREES = "worktrees"
 _CONFIG = "config"
 _CONFIGS = (_CONFIG, "config.worktree")
-_UNRUN_MODE = 0o600
 _MOST_NAMED = 5
+
+MOST_NOTES = 20
+"""So many things that were put back are named; a command can change any number of them."""
 
 
 @dataclass(slots=True)
@@ -57,30 +51,28 @@ class GitGuard:
         self._mounted = mounted
         self._finder = RepositoryFinder(self._roots)
         self._lock = threading.Lock()
-        self._found: list[Path] | None = None
+        self._found: list[Path] = []
         self._state = _State()
         self._running = 0
-        self._began_ns = 0
 
     def before(self) -> None:
         """Remember how things are, unless another command is running, which may have changed them already.
 
-        Repositories are not looked for again: what is older than the command is told by its change time.
+        Repositories are looked for again, since the user may have made some. Their age would not tell: a command can
+        prepare a configuration, and the next one make a repository of it.
         """
         with self._lock:
             self._running += 1
             if self._running == 1:
-                if self._found is None:
-                    self._found = self._finder.find()
+                self._found = self._finder.find()
                 self._state = self._take(self._state)
-                self._began_ns = time.time_ns()
 
     def after(self) -> tuple[str, ...]:
         """Put things back; says of each what was done."""
         with self._lock:
             self._running -= 1
             skipped = set(self._mounted())
-            self._found = self._finder.find()
+            self._found = self._finder.find(unlock=True)
             now = self._take(self._state)
             new = now.folders - self._state.folders
             notes: list[str] = []
@@ -94,11 +86,13 @@ class GitGuard:
                     notes += self._tried(self._known, path, now)
             if self._running:
                 self._state = self._take(self._state)
-            return tuple(dict.fromkeys(notes))
+            notes = list(dict.fromkeys(notes))
+            more = len(notes) - MOST_NOTES
+            return (*notes[:MOST_NOTES], *([f"and {more:,} more of the kind"] if more > 0 else []))
 
     def _take(self, before: _State) -> _State:
         state = _State()
-        for found in self._found or ():
+        for found in self._found:
             order = look(found, before.marks.get(found))
             if order is not None and order.kind is Kind.FOLDER:
                 state.folders.update(git_folders(found))
@@ -108,7 +102,7 @@ class GitGuard:
         state.folders.update(
             folder for root in self._roots for top in git_paths(root).writable for folder in git_folders(top)
         )
-        state.folders.update(folder for folder in before.folders if folder.is_dir() and not _linked(folder))
+        state.folders.update(folder for folder in before.folders if os.path.isdir(folder) and not _linked(folder))
         for folder in state.folders:
             for path in order_files(folder):
                 order = look(path, before.orders.get(path))
@@ -127,16 +121,15 @@ class GitGuard:
     def _mark(self, mark: Path, now: _State) -> list[str]:
         """A `.git` that is a file or a link."""
         before, order = self._state.marks.get(mark), now.marks[mark]
-        if (before is not None and before.same(order)) or (before is None and self._is_older(order)):
+        if before is not None and before.same(order):
             return []
         if before is not None:
-            self._write(mark, before)
+            _put(mark, before)
             return [f"{self._name(mark)} was changed and has been put back"]
         target = _pointed_at(order, mark.parent)
         if mark not in self._state.folders and target is not None and target in _all_targets(now.folders):
             return []
-        self._hold_back(mark)
-        return [f"{self._name(mark)} leads git to another folder, and is now {mark.name}{HELD_BACK}"]
+        return [f"{self._name(mark)} leads git to another folder, and is now {hold_back(mark)}"]
 
     def _new(self, folder: Path, now: _State) -> list[str]:
         """A repository that was not there before. What another one had already is taken for copied or moved."""
@@ -146,21 +139,22 @@ class GitGuard:
             order = now.orders.get(path)
             if order is None or order.kind is Kind.FOLDER or order.data in known or _plain(path, order):
                 continue
-            if self._is_older(order):
-                continue
-            if path.name == _CONFIG and order.kind is Kind.FILE and order.data is not None:
-                notes += self._new_config(path, order, order.data)
-            else:
-                self._hold_back(path)
-                notes.append(f"{self._name(path)} could run programs, and is now {path.name}{HELD_BACK}")
+            notes += self._tried(self._new_order, path, now)
         return notes
+
+    def _new_order(self, path: Path, now: _State) -> list[str]:
+        order = now.orders[path]
+        assert order is not None
+        if path.name == _CONFIG and order.kind is Kind.FILE and order.data is not None:
+            return self._new_config(path, order, order.data)
+        return [f"{self._name(path)} could run programs, and is now {hold_back(path)}"]
 
     def _new_config(self, path: Path, order: Order, data: bytes) -> list[str]:
         text, dropped = harmless(data.decode("utf-8", "surrogateescape"), partial(self._inside, path))
         if not dropped:
             return []
-        self._hold_back(path)
-        self._write(path, Order((), Kind.FILE, text.encode("utf-8", "surrogateescape"), order.mode))
+        hold_back(path)
+        _put(path, Order((), Kind.FILE, text.encode("utf-8", "surrogateescape"), order.mode))
         named = ", ".join(dropped[:_MOST_NAMED])
         return [f"{named} in {self._name(path)} could run programs or lead elsewhere, and was left out"]
 
@@ -182,17 +176,12 @@ class GitGuard:
             assert order is not None
             if order.kind is Kind.FOLDER or _plain(path, order):
                 return []
-            self._hold_back(path)
-            return [f"{self._name(path)} is new, and git would obey it: it is now {path.name}{HELD_BACK}"]
+            return [f"{self._name(path)} is new, and git would obey it: it is now {hold_back(path)}"]
         if before.data is None and before.kind is not Kind.FOLDER:
-            self._hold_back(path)
-            return [f"{self._name(path)} was changed, is too large to be put back, and is now {path.name}{HELD_BACK}"]
-        self._write(path, before)
+            name = self._name(path)
+            return [f"{name} was changed, is too large to be put back, and is now {hold_back(path)}"]
+        _put(path, before)
         return [f"{self._name(path)} was changed and has been put back"]
-
-    def _is_older(self, order: Order) -> bool:
-        """Whether a file was as it is before the command began. Change times cannot be set, but they may lag."""
-        return order.changed_ns < self._began_ns - LAG_NS
 
     def _inside(self, config: Path, name: str) -> bool:
         """Whether a work tree that a configuration names is one that commands may write anyway."""
@@ -205,31 +194,16 @@ class GitGuard:
                 return str(path.relative_to(root))
         return str(path)
 
-    def _hold_back(self, path: Path) -> None:
-        """Under another name, which git does not look for; not to be run."""
-        with contextlib.suppress(OSError):
-            aside = path.with_name(path.name + HELD_BACK)
-            _remove(aside)
-            os.rename(path, aside)
-            if not aside.is_symlink() and aside.is_file():
-                aside.chmod(_UNRUN_MODE)
 
-    def _write(self, path: Path, order: Order) -> None:
-        """Make a file what it was. Folders above it that were replaced by something else are made again first."""
-        for folder in reversed(path.parents):
-            if folder.is_symlink() or not folder.is_dir():
-                self._hold_back(folder)
-                folder.mkdir()
-        if os.path.lexists(path):
-            self._hold_back(path) if path.is_dir() and not path.is_symlink() else os.unlink(path)
-        match order.kind:
-            case Kind.LINK:
-                os.symlink(os.fsdecode(order.data or b""), path)
-            case Kind.FOLDER:
-                path.mkdir(mode=order.mode, exist_ok=True)
-            case _:
-                path.write_bytes(order.data or b"")
-                path.chmod(order.mode)
+def _put(path: Path, order: Order) -> None:
+    """Make a path what it was. What stands in its way is set aside."""
+    match order.kind:
+        case Kind.LINK:
+            put_link(path, order.data or b"")
+        case Kind.FOLDER:
+            put_folder(path, order.mode)
+        case _:
+            put_file(path, order.data or b"", order.mode)
 
 
 def _owner(path: Path, folders: set[Path]) -> Path | None:
@@ -265,7 +239,7 @@ def _pointed_at(order: Order | None, folder: Path) -> Path | None:
         if not text.startswith(_POINTER):
             return None
         text = text.removeprefix(_POINTER).split("\n", 1)[0]
-    return Path(os.path.realpath(folder / text))
+    return None if "\0" in text else Path(os.path.realpath(folder / text))
 
 
 def _all_targets(folders: set[Path]) -> set[Path]:
@@ -279,10 +253,3 @@ def _worktrees(folder: Path) -> list[Path]:
         return [folder / "worktrees" / name for name in os.listdir(folder / "worktrees")]
     except OSError:
         return []
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    elif os.path.lexists(path):
-        os.unlink(path)

@@ -114,11 +114,11 @@ class Chat:
         """Whether anything that was asked for is not done yet."""
         return bool(self._tasks)
 
-    def start(self) -> None:
-        """Say hello and open the session."""
+    def start(self, hint: str) -> None:
+        """Say hello, with what may be typed, and open the session."""
         home, place = str(Path.home()), str(self.settings.workspace)
         place = "~" + place[len(home) :] if place == home or place.startswith(home + "/") else place
-        self.feed.remark(f"Pool {__version__} in {place} · /help commands, @ files, ! shell")
+        self.feed.remark(f"Pool {__version__} in {place} · {hint}")
         self.driver.start()
 
     async def close(self) -> None:

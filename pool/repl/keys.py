@@ -30,18 +30,21 @@ HELP = (
     ("Ctrl+T", "show the last thought"),
     ("Shift+Tab", "next approval mode"),
     ("Ctrl+Z", "suspend to the shell"),
+    ("?", "these keys (on an empty line)"),
 )
-"""Key and what it does, for the documents."""
+"""Key and what it does."""
 
 
 def bindings(screen: Screen) -> KeyBindings:
     """The keys that are Pool's own. None takes effect while the history is searched."""
     keys = KeyBindings()
+    asked = Condition(lambda: screen.answers_by_key) & ~is_searching
     for name, act in _acts(screen).items():
         keys.add(*name.split(), filter=~is_searching)(_calling(act))
+    empty = Condition(lambda: not screen.box.text) & ~is_searching & ~asked
+    keys.add("?", filter=empty)(_calling(lambda: _show_keys(screen)))
     keys.add("escape", filter=~is_searching & emacs_mode)(_calling(screen.escape))
     keys.add(Keys.BracketedPaste, filter=~is_searching)(_pasting(screen))
-    asked = Condition(lambda: screen.answers_by_key) & ~is_searching
     for key in ANSWER_KEYS:
         keys.add(key, filter=asked, eager=True)(_answering(screen, key))
     keys.add(Keys.Any, filter=asked)(_calling(screen.chat.asking.settle))
@@ -61,6 +64,13 @@ def _acts(screen: Screen) -> dict[str, Callable[[], object]]:
         "s-tab": screen.chat.cycle_mode,
         "c-z": lambda: screen.spawn(screen.suspend()),
     }
+
+
+def _show_keys(screen: Screen) -> None:
+    screen.chat.feed.title("Keys")
+    width = max(len(name) for name, _ in HELP)
+    for name, about in HELP:
+        screen.say(f"  {name:<{width}}  {about}")
 
 
 def _calling(act: Callable[[], object]) -> Callable[[KeyPressEvent], None]:

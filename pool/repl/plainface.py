@@ -53,7 +53,7 @@ class PlainFace:
         loop.add_signal_handler(signal.SIGINT, self._interrupt)
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, self.leave, SIGNALLED + number)
-        self.chat.start()
+        self.chat.start("/help commands, ! shell")
         if prompt:
             self.chat.send(prompt)
         threading.Thread(target=_read, args=(loop, self._lines), daemon=True).start()

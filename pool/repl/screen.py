@@ -80,15 +80,18 @@ class Screen:
             style=Style([]),
             erase_when_done=True,
             before_render=self._shrink,
+            min_redraw_interval=FLUSH_SECONDS,
         )
         self.app.timeoutlen = ESCAPE_SECONDS
         self.app.ttimeoutlen = SEQUENCE_SECONDS
 
     async def run(self, prompt: str) -> int:
         """Show the interface until it is left; the exit code."""
+        loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGHUP):
-            asyncio.get_running_loop().add_signal_handler(number, self.leave, SIGNALLED + number)
-        self.chat.start()
+            loop.add_signal_handler(number, self.leave, SIGNALLED + number)
+        loop.set_exception_handler(self._fault)
+        self.chat.start("? keys, / commands, @ files, ! shell")
         if prompt:
             self.chat.send(prompt)
         if draft := self.chat.recall.draft():
@@ -136,6 +139,11 @@ class Screen:
         data = base64.b64encode(text.encode("utf-8", "replace")).decode()
         self._output.write_raw(f"\x1b]52;c;{data}\x07")
         self._output.flush()
+
+    def _fault(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """An error that nobody expected: a line, and the talk goes on."""
+        why = context.get("exception") or context.get("message")
+        self.chat.feed.remark(f"Pool failed inside: {why!r}; please report this", Role.BAD)
 
     # -- drawing -----------------------------------------------------------------------------------------------------
 

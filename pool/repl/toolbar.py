@@ -33,15 +33,15 @@ def status_words(screen: Screen) -> list[str]:
     chat = screen.chat
     if (conversation := chat.conversation) is None:
         return [NO_SESSION]
-    status, activity = conversation.status(), chat.activity
-    window = conversation.session.replies.window
+    session, activity = conversation.session, chat.activity
+    labels, window = session.agent.labels, session.replies.window
     context = ""
     if activity.context:
         context = (
             f"{activity.context / window:.0%} of {_short(window)}" if window else f"{_short(activity.context)} tokens"
         )
     speed = f"{activity.speed.writing:.0f} tok/s" if activity.speed.writing else ""
-    return [one_line(w) for w in (status.mode.value, context, speed, status.model, f"sandbox {status.sandbox}")]
+    return [one_line(w) for w in (labels.mode(), context, speed, labels.model, f"sandbox {labels.sandbox}")]
 
 
 def _short(tokens: int) -> str:

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
+from pathlib import Path
+
 import pytest
 
+from pool.config.kinds import KeyTable
+from pool.tui.keypage import key_tables
 from pool.tui.keys import APP_KEYS, DEFAULTS, PROMPT_KEYS, RemapError, bound, key_name, shown
+from pool_themes import parse
+
+PAGE = Path(__file__).parents[2] / "docs" / "interface.md"
 
 
 @pytest.mark.parametrize(
@@ -69,3 +78,17 @@ def test_two_actions_may_change_keys() -> None:
 
 def test_keys_as_people_write_them() -> None:
     assert [shown(k) for k in ("ctrl+j", "f1", "escape", "ctrl+slash")] == ["Ctrl+J", "F1", "Esc", "Ctrl+/"]
+
+
+def test_the_page_holds_the_tables() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    assert key_tables() in text, "python -m pool.tui.keypage prints the new tables"
+    examples = re.findall(r"```toml\n(\[keys\]\n.*?)```", text, re.DOTALL)
+    assert examples
+    for example in examples:
+        bound(KeyTable().read(tomllib.loads(example)["keys"]))
+
+
+def test_the_theme_of_the_page_is_one() -> None:
+    (example,) = re.findall(r"```toml\n(base.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert parse("mine", example).title == "Mine"

@@ -147,9 +147,9 @@ def test_a_folder_that_a_job_has_just_swapped_for_a_link(tmp_path: Path) -> None
     work.mkdir()
     (outside / "pre-push").write_text("theirs")
     (work / "hooks").symlink_to(outside)
-    with pytest.raises(OSError, match="symbolic|directory"):
+    with pytest.raises(OSError, match=r"symbolic|directory"):
         read_regular(work / "hooks/pre-push", 100)
-    with pytest.raises(OSError, match="symbolic|directory"):
+    with pytest.raises(OSError, match=r"symbolic|directory"):
         hold_back(work / "hooks/pre-push")
     put_file(work / "hooks/pre-push", b"ours", 0o755)
     assert (work / "hooks/pre-push").read_text() == "ours"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from pool import __version__
 from pool.agent.ledger import TestLedger
@@ -21,6 +21,9 @@ from pool.agent.result import (
 from pool.events import STOP_TABLE, ChangedFile, StopReason, Usage
 from pool.sessions.figures import Figures, figures_of
 from pool.sessions.summary import count_of, seconds_of, text_of
+
+if TYPE_CHECKING:
+    from pool.agent.answerform import AnswerForm
 
 Row = dict[str, Any]
 
@@ -44,8 +47,8 @@ def runs_of(rows: Iterable[Row]) -> list[list[Row]]:
     return runs
 
 
-def result_of(rows: Sequence[Row], *, output: Any = None) -> RunResult:
-    """The result of one run from its rows. output is the answer as a value, where a schema was asked for."""
+def result_of(rows: Sequence[Row], *, form: AnswerForm | None = None) -> RunResult:
+    """The result of one run from its rows. form is what the answer was to fit, if anything."""
     start, end = _first(rows, "run.started"), _first(reversed(rows), "run.finished")
     any_row = start or end
     usage = _usage(end.get("usage")) if end else _sum(_usage(r.get("usage")) for r in rows if r.get("type") == "usage")
@@ -67,7 +70,7 @@ def result_of(rows: Sequence[Row], *, output: Any = None) -> RunResult:
         detail=text_of(end.get("detail")),
         signal=count_of(end.get("signal")),
         answer=text_of(end.get("answer")),
-        output=output,
+        output=_output(text_of(end.get("answer")), form),
         turns=count_of(end.get("turns")) if end else len(turns),
         seconds=seconds_of(end.get("seconds")) if end else _elapsed(rows),
         usage=usage,
@@ -88,6 +91,15 @@ def result_of(rows: Sequence[Row], *, output: Any = None) -> RunResult:
         ),
         time=_time(rows),
     )
+
+
+def _output(answer: str, form: AnswerForm | None) -> Any:
+    if form is None:
+        return None
+    try:
+        return form.value(answer)
+    except ValueError:
+        return None
 
 
 def _of(rows: Iterable[Row], kind: str) -> Iterator[Row]:

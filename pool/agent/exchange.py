@@ -130,6 +130,13 @@ class Exchange:
         frame = self.builder.build((), max_tokens=LEAST_ANSWER_TOKENS)
         return self._meter.estimate(raw_tokens(frame) + self._sizes.total(messages))
 
+    def body_of(self, ask: Ask) -> bytes:
+        """The request as it would be sent now."""
+        builder = self._without_thinking() if ask.thinking_off else self.builder
+        max_tokens = self._fitted(ask.max_tokens, self.estimate(ask.messages).upper)
+        extra = {**self.link.extra, **ask.extra}
+        return builder.build(ask.messages, max_tokens=max_tokens, tool_choice=ask.tool_choice, extra=extra)
+
     def switch_thinking(self, on: bool) -> None:
         """Switch thinking by the chat template, which re-renders the history: an announced break."""
         self.link.set_thinking(on)

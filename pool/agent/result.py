@@ -122,7 +122,7 @@ class RunResult:
     """A run from its prompt to its end.
 
     reason is the stop reason, "" where the log has no end; exit_code is the process's exit code that goes with it.
-    answer is the last reply's content, output its value where a schema was asked for. cached_share as in a turn.
+    answer is the last reply's content, output its value where a schema was asked for and it fits, else null. cached_share as in a turn.
     compactions say what each did. pool is Pool's version.
     """
 

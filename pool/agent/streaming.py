@@ -112,6 +112,11 @@ class ReplyStream:
             return reading
         return await self._close_thought(ask, reading, watch, history)
 
+    def first_body(self, history: History) -> bytes:
+        """The request with which a run over this history would begin now."""
+        budgets = self._limits.run
+        return self.exchange.body_of(Ask(history.data, budgets.reasoning_first_turn + budgets.answer_tokens))
+
     async def last_word(self, history: History, messages: Sequence[bytes], asked: LastWord) -> Reading:
         """A reply without tool calls; the tools stay in the request, since dropping them costs the cache.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from pool.headless.flags import add_git_flags, add_session_flags, give_back_prompt
+from pool.headless.flags import add_git_flags, add_live_flags, add_option_flags, add_session_flags, give_back_prompt
 
 
 def parser() -> argparse.ArgumentParser:
@@ -18,12 +18,15 @@ def parser() -> argparse.ArgumentParser:
         description="Work one prompt to its end. The answer goes to stdout, everything else to stderr.",
         epilog="Exit codes: 0 done, 1 defect of Pool, 2 usage, 4 could not do it or commit it, 5 budget or context, "
         "6 loop, 7 denied, 8 no usable reply, 9 done but unverified, 75 server away, failed or refusing, "
-        "130 interrupted, 128+n signal n.",
+        "130 interrupted, 128+n signal n. Files after -- become part of the prompt: pool run 'review' -- a.py b.py. "
+        "The whole contract, with every event of the JSON outputs, is in docs/headless.md.",
     )
     p.add_argument("prompt", nargs="*", help="what to do; '-' reads it from stdin")
     p.add_argument("-f", "--file", metavar="FILE", help="read the prompt from a file")
     add_session_flags(p)
     add_git_flags(p)
+    add_live_flags(p)
+    add_option_flags(p)
     p.add_argument("--trace", metavar="FILE", help="keep the raw bytes of each reply (keys removed) in FILE")
     p.add_argument("-o", "--output", choices=["text", "json", "stream-json"], default="text")
     p.add_argument("-v", "--verbose", action="store_true", help="progress on stderr also when it is no terminal")
@@ -34,13 +37,22 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str]) -> int:
     """Run `pool run`; returns the exit code."""
     try:
-        args = parser().parse_args(list(argv))
+        args = parsed_args(parser(), argv)
     except SystemExit as error:
         return int(error.code or 0)
-    give_back_prompt(args)
     from pool.headless.parsed import run
 
     return run(args)
+
+
+def parsed_args(flags: argparse.ArgumentParser, argv: Sequence[str]) -> argparse.Namespace:
+    """What the arguments say; `files` are those after the first `--`. Raises SystemExit."""
+    words = list(argv)
+    at = words.index("--") if "--" in words else len(words)
+    args = flags.parse_args(words[:at])
+    args.files = words[at + 1 :]
+    give_back_prompt(args)
+    return args
 
 
 def show_prompt(argv: Sequence[str]) -> int:
@@ -48,10 +60,9 @@ def show_prompt(argv: Sequence[str]) -> int:
     flags = parser()
     flags.prog = "pool prompt"
     try:
-        args = flags.parse_args(list(argv))
+        args = parsed_args(flags, argv)
     except SystemExit as error:
         return int(error.code or 0)
-    give_back_prompt(args)
     from pool.headless.parsed import show
 
     return show(args, flags.prog)

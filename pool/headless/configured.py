@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pool.agent.configured import settings_for
 from pool.config.load import flag_values
-from pool.config.settings import Settings, SettingsError
+from pool.config.settings import Mode, Settings, SettingsError, mode_of
 from pool.headless.plain import safe
 
 
@@ -22,13 +22,15 @@ def settings_from(
 
     with_key: the API key is fetched too. interactive: a person is there. Raises `SettingsError`.
     """
+    if args.plan and args.mode and mode_of(args.mode) is not Mode.PLAN:
+        raise SettingsError(f"--plan and --mode {args.mode} cannot be together")
     given = {
         "server.base_url": args.base_url,
         "server.model": as_text(args.model or ""),
         "server.wait_seconds": args.wait_server,
         "server.first_contact_seconds": args.wait_server,
         "thinking.level": args.thinking,
-        "approvals.mode": args.mode,
+        "approvals.mode": Mode.PLAN.value if args.plan else args.mode,
         "approvals.allow": args.allow,
         "approvals.ask": args.ask,
         "approvals.deny": args.deny,
@@ -55,6 +57,8 @@ def settings_from(
         resume=args.resume,
         fork=args.fork,
         ephemeral=args.ephemeral,
+        only_tools=args.tools,
+        without_tools=args.no_tools,
     )
 
 

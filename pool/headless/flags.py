@@ -42,7 +42,10 @@ def add_session_flags(p: argparse.ArgumentParser) -> None:
     )
     p.add_argument("--fork", metavar="ID[@N]", default="", help="go on with a copy of a session, from before prompt N")
     add_worktree_flags(p)
-    p.add_argument("--ephemeral", action="store_true", help="keep no session on disk")
+    p.add_argument("--ephemeral", action="store_true", help="keep no session on disk, or nothing more of the one named")
+    p.add_argument("--plan", action="store_true", help="change nothing, only plan: the same as --mode plan")
+    p.add_argument("--tools", type=_names, metavar="LIST", default=(), help="only these tools, as read,search,shell")
+    p.add_argument("--no-tools", type=_names, metavar="LIST", default=(), help="all tools but these")
 
 
 def add_worktree_flags(p: argparse.ArgumentParser) -> None:
@@ -66,11 +69,42 @@ def add_git_flags(p: argparse.ArgumentParser) -> None:
     p.add_argument("--sign", action="store_true", help="sign the commit without asking, where git is set to sign")
 
 
+def add_live_flags(p: argparse.ArgumentParser) -> None:
+    """Flags of a run that may outlive its terminal."""
+    p.add_argument("--detach", action="store_true", help="go on in the background: prints the session id (pool ps)")
+    p.add_argument(
+        "--on-hangup",
+        choices=["stop", "detach"],
+        default="stop",
+        help="what a run does when its terminal goes: end (default), or go on as if it had been detached",
+    )
+    p.add_argument("--notify", metavar="CMD", default="", help="your command, run at the end and when an answer is due")
+    p.add_argument("--in-place", action="store_true", help="with the profile night: work here, not in a worktree")
+
+
+def add_option_flags(p: argparse.ArgumentParser) -> None:
+    """Flags of `pool run` alone: who drives it, what it leaves."""
+    p.add_argument("-i", "--input", choices=["text", "stream-json"], default="text", help="what stdin holds")
+    p.add_argument("--output-schema", metavar="FILE", help="the answer is JSON that fits this JSON Schema, or exit 8")
+    p.add_argument("--artifacts", metavar="DIR", help="leave diff, trajectory, transcript, answer and figures in DIR")
+    p.add_argument(
+        "--session", metavar="NAME", default="", help="go on with this folder's session NAME, or begin it"
+    )
+    p.add_argument("--dry-run", action="store_true", help="print the exact first request, and send it nowhere")
+
+
 def give_back_prompt(args: argparse.Namespace) -> None:
     """`--worktree "do this"`: what has blanks is no branch but the prompt."""
     if args.worktree and any(char.isspace() for char in args.worktree):
         args.prompt = [args.worktree, *args.prompt]
         args.worktree = ""
+
+
+def _names(text: str) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    if not names:
+        raise argparse.ArgumentTypeError("a list of names with commas between them is wanted")
+    return names
 
 
 def _count(text: str) -> int:

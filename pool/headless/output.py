@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from pool.events import (
     Body,
@@ -34,6 +34,9 @@ from pool.events import (
 from pool.headless.plain import one_line, safe
 from pool_tools.colours import plain_text
 
+if TYPE_CHECKING:
+    from pool.agent.answerform import AnswerForm
+
 LOG_ONLY = (HeadSet, MessageAdded)
 """Kinds of events that are for the session's log: the same facts are in the other events."""
 
@@ -54,22 +57,32 @@ class Output(Protocol):
 
 
 class TextOutput:
-    """The answer on stdout at the end. Nothing else goes there."""
+    """The answer on stdout at the end. Nothing else goes there; with a form only a value that fits, as JSON."""
 
-    def __init__(self, out: TextIO) -> None:
+    def __init__(self, out: TextIO, form: AnswerForm | None = None) -> None:
         self._out = out
+        self._form = form
 
     def show(self, event: Event) -> None:
         if isinstance(event.body, RunFinished) and event.body.answer:
-            self._out.write(safe(event.body.answer, terminal=self._out.isatty()) + "\n")
-            self._out.flush()
+            self._answer(event.body.answer)
+
+    def _answer(self, answer: str) -> None:
+        if self._form is not None:
+            try:
+                answer = json.dumps(self._form.value(answer), ensure_ascii=False)
+            except ValueError:
+                return
+        self._out.write(safe(answer, terminal=self._out.isatty()) + "\n")
+        self._out.flush()
 
 
 class JsonOutput:
     """One JSON object for each run, at its end: its `RunResult`."""
 
-    def __init__(self, out: TextIO) -> None:
+    def __init__(self, out: TextIO, form: AnswerForm | None = None) -> None:
         self._out = out
+        self._form = form
         self._rows: list[dict[str, Any]] = []
 
     def show(self, event: Event) -> None:
@@ -81,7 +94,7 @@ class JsonOutput:
         if isinstance(event.body, RunFinished):
             from pool.agent.digest import result_of
 
-            _write_line(self._out, result_of(self._rows).to_dict())
+            _write_line(self._out, result_of(self._rows, form=self._form).to_dict())
 
 
 class StreamJsonOutput:
@@ -123,6 +136,10 @@ class Progress:
             self._line(f"pool: {one_line(event.body.text)}{remedy}")
         elif self._level >= 1:
             self._show(event)
+
+    def remark(self, text: str) -> None:
+        """Print lines of Pool's own between what happens."""
+        self._line(text)
 
     def _show(self, event: Event) -> None:
         match event.body:
@@ -267,16 +284,16 @@ def _indented(text: str) -> str:
     return "".join(f"\n    {line}" for line in text.rstrip("\n").split("\n")) if text.strip() else ""
 
 
-def output_for(name: str, out: TextIO | None = None) -> Output:
-    """The output by its name: text, json or stream-json."""
+def output_for(name: str, out: TextIO | None = None, form: AnswerForm | None = None) -> Output:
+    """The output by its name: text, json or stream-json. form is what answers are to fit."""
     stream = out or sys.stdout
     match name:
         case "json":
-            return JsonOutput(stream)
+            return JsonOutput(stream, form)
         case "stream-json":
             return StreamJsonOutput(stream)
         case _:
-            return TextOutput(stream)
+            return TextOutput(stream, form)
 
 
 __all__ = ["JsonOutput", "Output", "Progress", "StopReason", "StreamJsonOutput", "TextOutput", "output_for"]

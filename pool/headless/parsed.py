@@ -6,9 +6,12 @@ import argparse
 import sys
 from pathlib import Path
 
-from pool.config.settings import SettingsError
-from pool.headless.configured import as_text, settings_from
-from pool.headless.gitwishes import wishes_of
+from pool.config.settings import Settings, SettingsError
+from pool.headless.attached import attached
+from pool.headless.configured import as_text, folder_of, settings_from
+from pool.headless.gitwishes import GitWishes, wishes_of
+from pool.headless.live import LiveOptions
+from pool.headless.options import RunOptions, named, options_of
 from pool.headless.output import output_for
 from pool.headless.startfolder import started_in
 from pool.headless.stdin import StdinTooLong, read_stdin
@@ -24,14 +27,48 @@ def run(args: argparse.Namespace) -> int:
         settings = settings_from(args, program="pool run")
         prompt = prompt_from(args)
         settings = started_in(args, settings, prompt, "pool run")
+        options, settings = named(options_of(args), settings, args.session)
+        if args.dry_run:
+            from pool.headless.dryrun import show_request
+
+            return show_request(settings, options.asked(prompt))
+        _refuse_together(args, options)
     except SettingsError as error:
         from pool.headless.run import fail_early
 
         return fail_early(output_for(args.output), StopReason.USAGE_ERROR, str(error))
     level = 0 if args.quiet else 1 if args.verbose or sys.stderr.isatty() else 0
+    if args.detach or args.on_hangup == "detach":
+        return _run_live(args, settings, prompt, wishes, LiveOptions(options.notify, options.name), level)
     from pool.headless.run import run_to_end
 
-    return run_to_end(settings, prompt, output=args.output, level=level, wishes=wishes)
+    return run_to_end(settings, prompt, output=args.output, level=level, wishes=wishes, options=options)
+
+
+def _run_live(
+    args: argparse.Namespace, settings: Settings, prompt: str, wishes: GitWishes, options: LiveOptions, level: int
+) -> int:
+    """Work the prompt in a process that outlives the terminal."""
+    from pool.headless.live.starting import NotStarted, run_detached, run_followed
+    from pool.headless.output import Progress
+    from pool.headless.run import fail_early
+
+    out = output_for(args.output)
+    try:
+        if args.detach:
+            return run_detached(settings, prompt, wishes, options, args.output)
+        return run_followed(settings, prompt, wishes, options, (Progress(sys.stderr, level), out))
+    except NotStarted as error:
+        return fail_early(out, error.reason, error.detail, error.remedy)
+
+
+def _refuse_together(args: argparse.Namespace, options: RunOptions) -> None:
+    """Raise for what a run in the background cannot do."""
+    if not (args.detach or args.on_hangup == "detach"):
+        return
+    given = {"--output-schema": options.form, "--artifacts": options.artifacts, "-i stream-json": options.driven}
+    for flag in (name for name, value in given.items() if value):
+        raise SettingsError(f"{flag} cannot be together with --detach or --on-hangup detach")
 
 
 def show(args: argparse.Namespace, program: str) -> int:
@@ -54,21 +91,27 @@ def show(args: argparse.Namespace, program: str) -> int:
 
 
 def prompt_from(args: argparse.Namespace) -> str:
-    """The prompt: argument, then file, then what stdin holds. Raises `SettingsError` if there is none."""
+    """The prompt: argument, then file, then what stdin holds, then the files after `--`.
+
+    Raises `SettingsError` if there is none, unless a program is to send it.
+    """
     words: list[str] = args.prompt
     parts: list[str] = []
     if words and words != ["-"]:
         parts.append(as_text(" ".join(words)))
     if args.file:
         parts.append(_file_text(args.file))
+    driven = args.input == "stream-json"
     try:
-        piped = read_stdin(only_prompt=not parts, to_end=words == ["-"])
+        piped = "" if driven else read_stdin(only_prompt=not parts, to_end=words == ["-"])
     except StdinTooLong as error:
         raise SettingsError(str(error)) from None
     if piped.strip():
         parts.append(piped)
     prompt = "\n\n".join(p for p in parts if p.strip())
-    if not prompt.strip():
+    if prompt.strip() and args.files:
+        prompt = f"{prompt}\n\n{attached(args.files, folder_of(args.dir))}"
+    if not prompt.strip() and not driven:
         raise SettingsError('there is no prompt; give one: pool run "PROMPT", -f FILE, or on stdin')
     return prompt
 

@@ -7,29 +7,51 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Generator, Sequence
+from collections.abc import AsyncIterator, Callable, Generator, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 from pool.agent.approvals import NobodyThere
-from pool.agent.factory import Session, open_session
+from pool.agent.factory import NO_EXTRAS, Extras, Session, open_session
 from pool.agent.hub import EventHub
 from pool.agent.ids import new_id
 from pool.agent.state import Stop
 from pool.config.settings import Settings, SettingsError
-from pool.events import STOP_TABLE, Event, RunFinished, StopReason, Usage
+from pool.events import STOP_TABLE, Event, RunFinished, SessionNamed, StopReason, Usage
 from pool.headless.gitwishes import GitWishes
+from pool.headless.options import NO_OPTIONS, RunOptions
 from pool.headless.output import Output, Progress, output_for
 from pool.headless.plain import safe
 from pool.wire.errors import ServerProblem
 
+if TYPE_CHECKING:
+    from pool.headless.artifacts import Artifacts
+    from pool.headless.driving import ProgramThere
+    from pool.headless.live.notify import Notifier
+
+    Face = Output | Progress | Artifacts
+
+EXIT_USAGE = STOP_TABLE[StopReason.USAGE_ERROR].exit
 GONE = "the reader has gone"
 NO_WISHES = GitWishes()
 
 
-def run_to_end(settings: Settings, prompt: str, *, output: str, level: int, wishes: GitWishes = NO_WISHES) -> int:
-    """Work the prompt; returns the exit code. wishes is what is to be done in git besides."""
-    out = output_for(output)
+def run_to_end(
+    settings: Settings,
+    prompt: str,
+    *,
+    output: str,
+    level: int,
+    wishes: GitWishes = NO_WISHES,
+    options: RunOptions = NO_OPTIONS,
+    out: Output | None = None,
+) -> int:
+    """Work the prompt; returns the exit code. wishes is what is to be done in git besides, options what else.
+
+    out is an output of the caller's in place of the named one.
+    """
+    out = out or output_for(output, form=options.form)
     try:
-        return asyncio.run(_run(settings, prompt, out, Progress(sys.stderr, level), wishes))
+        return asyncio.run(_run(settings, prompt, out, Progress(sys.stderr, level), wishes, options))
     except SettingsError as error:
         return fail_early(out, StopReason.USAGE_ERROR, str(error))
     except ServerProblem as problem:
@@ -48,20 +70,104 @@ def fail_early(out: Output, reason: StopReason, detail: str, remedy: str = "") -
     return code
 
 
-async def _run(settings: Settings, prompt: str, output: Output, progress: Progress, wishes: GitWishes) -> int:
+async def _run(
+    settings: Settings, prompt: str, output: Output, progress: Progress, wishes: GitWishes, options: RunOptions
+) -> int:
     if wishes and (said := await wishes.before(settings)):
         sys.stderr.write(safe(f"pool run: {said}", terminal=True) + "\n")
-    async with open_session(settings, NobodyThere()) as session:
-        _refuse_or_warn(settings, session)
-        agent = session.agent
-        faces: Sequence[Output | Progress] = (progress, output)
-        printing = asyncio.create_task(_print(session.hub.subscribe(), faces, session))
-        with _signals(session):
-            finished = await agent.run(prompt, new_id())
-        failed = await wishes.after(session, finished) if wishes else 0
+    program = _program(options)
+    async with open_session(settings, program or NobodyThere(), _extras(options)) as session:
+        if program is None:
+            _refuse_or_warn(settings, session)
+        if options.name:
+            session.hub.emit(SessionNamed(options.name))
+        work: _Work = _Driven(session, program, options) if program else _Alone(session, options)
+        left = _artifacts(options)
+        notifier = _notifier(session, options)
+        faces: Sequence[Face] = (progress, output, *([left] if left else []))
+        printing = asyncio.create_task(_print(session.hub.subscribe(), faces, work.stop))
+        with _signals(work.stop):
+            finished, faulty = await work.run(prompt)
+        failed = await wishes.after(session, finished) if wishes and finished else 0
+        # All that the run said has been shown before what it leaves is written.
         session.hub.close()
         await printing
-        return _exit_code(finished, unwritten=printing.result()) or failed
+        if notifier is not None:
+            await notifier.close()
+        missing = await asyncio.to_thread(left.write, session) if left and finished else []
+        for line in missing:
+            sys.stderr.write(safe(f"pool run: {line}", terminal=True) + "\n")
+        code = _exit_code(finished, unwritten=printing.result()) or failed or faulty
+        return code or (STOP_TABLE[StopReason.INTERNAL_ERROR].exit if missing else 0)
+
+
+class _Work(Protocol):
+    """What works: one prompt, or what a program sends. run gives the last run, None for none, and an exit code."""
+
+    def stop(self, stop: Stop) -> None: ...
+
+    async def run(self, prompt: str) -> tuple[RunFinished | None, int]: ...
+
+
+class _Alone:
+    def __init__(self, session: Session, options: RunOptions) -> None:
+        self._session = session
+        self._options = options
+        self.stop = session.agent.stop
+
+    async def run(self, prompt: str) -> tuple[RunFinished | None, int]:
+        return await self._session.agent.run(self._options.asked(prompt), new_id()), 0
+
+
+class _Driven:
+    def __init__(self, session: Session, program: ProgramThere, options: RunOptions) -> None:
+        from pool.headless.driving import Driving
+
+        self._driving = Driving(session, program, options.asked)
+        self.stop = self._driving.leave
+
+    async def run(self, prompt: str) -> tuple[RunFinished | None, int]:
+        """The exit code is for what the last run's own does not say: a signal between two runs, lines of no use."""
+        ended = await self._driving.run(prompt)
+        if ended.left is not None:
+            signalled = ended.left.reason is StopReason.SIGNALLED
+            return ended.finished, STOP_TABLE[ended.left.reason].exit + (ended.left.number if signalled else 0)
+        if ended.finished is None:
+            sys.stderr.write("pool run: no prompt came on stdin\n")
+        return ended.finished, EXIT_USAGE if ended.faults or ended.finished is None else 0
+
+
+def _program(options: RunOptions) -> ProgramThere | None:
+    if not options.driven:
+        return None
+    from pool.headless.driving import ProgramThere
+
+    return ProgramThere()
+
+
+def _notifier(session: Session, options: RunOptions) -> Notifier | None:
+    if not options.notify:
+        return None
+    from pool.headless.live.notify import Notifier
+
+    return Notifier(options.notify, session.hub, str(session.settings.workspace))
+
+
+def _artifacts(options: RunOptions) -> Artifacts | None:
+    if options.artifacts is None:
+        return None
+    from pool.headless.artifacts import Artifacts
+
+    return Artifacts(options.artifacts, options.form)
+
+
+def _extras(options: RunOptions) -> Extras:
+    form = options.form
+    if form is None:
+        return NO_EXTRAS
+    from pool.agent.answerform import FormGuard
+
+    return Extras(guards=lambda: [FormGuard(form)])
 
 
 def _refuse_or_warn(settings: Settings, session: Session) -> None:
@@ -78,13 +184,13 @@ def _refuse_or_warn(settings: Settings, session: Session) -> None:
 
 
 @contextlib.contextmanager
-def _signals(session: Session) -> Generator[None]:
+def _signals(stop: Callable[[Stop], None]) -> Generator[None]:
     """SIGINT, SIGTERM and SIGHUP end the run with its reason; a second SIGINT ends the process."""
     loop = asyncio.get_running_loop()
 
     def asked(number: int) -> None:
         reason = StopReason.INTERRUPTED if number == signal.SIGINT else StopReason.SIGNALLED
-        session.agent.stop(Stop(reason, f"signal {signal.Signals(number).name}", number))
+        stop(Stop(reason, f"signal {signal.Signals(number).name}", number))
         loop.remove_signal_handler(number)
 
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -97,7 +203,7 @@ def _signals(session: Session) -> Generator[None]:
             loop.remove_signal_handler(number)
 
 
-async def _print(events: AsyncIterator[Event], faces: Sequence[Output | Progress], session: Session) -> str:
+async def _print(events: AsyncIterator[Event], faces: Sequence[Face], stop: Callable[[Stop], None]) -> str:
     """Show every event; why it could not be written, which ends the run, "" if all was."""
     async for event in events:
         try:
@@ -105,10 +211,10 @@ async def _print(events: AsyncIterator[Event], faces: Sequence[Output | Progress
                 face.show(event)
         except BrokenPipeError:
             _silence()
-            session.agent.stop(Stop(StopReason.SIGNALLED, "the reader of the output has gone", signal.SIGPIPE))
+            stop(Stop(StopReason.SIGNALLED, "the reader of the output has gone", signal.SIGPIPE))
             return GONE
         except OSError as error:
-            session.agent.stop(Stop(StopReason.INTERNAL_ERROR, f"the output cannot be written: {error.strerror}"))
+            stop(Stop(StopReason.INTERNAL_ERROR, f"the output cannot be written: {error.strerror}"))
             with contextlib.suppress(OSError):
                 sys.stderr.write(f"pool run: the output cannot be written: {error.strerror}\n")
             _silence()
@@ -124,7 +230,7 @@ def _silence() -> None:
             os.dup2(null, stream.fileno())
 
 
-def _exit_code(finished: RunFinished, *, unwritten: str) -> int:
+def _exit_code(finished: RunFinished | None, *, unwritten: str) -> int:
     if unwritten == GONE:
         return STOP_TABLE[StopReason.SIGNALLED].exit + signal.SIGPIPE
-    return STOP_TABLE[StopReason.INTERNAL_ERROR].exit if unwritten else finished.exit_code
+    return STOP_TABLE[StopReason.INTERNAL_ERROR].exit if unwritten else finished.exit_code if finished else 0

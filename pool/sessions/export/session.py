@@ -41,15 +41,19 @@ def read_session(path: Path, redactor: Redactor | None) -> Read:
     """Read a log that may be torn, damaged, or still written to. Raises `OSError` if it cannot be read."""
     data = path.read_bytes()
     rows, _ = read_rows(data)
-    damaged = data.count(b"\n") - len(rows)
+    read = read_rows_of(rows, data.count(b"\n") - len(rows), redactor)
+    # A damaged first line: the file's name has the id too.
+    read.transcript.id = read.transcript.id or path.stem
+    return read
+
+
+def read_rows_of(rows: list[dict[str, Any]], damaged: int, redactor: Redactor | None) -> Read:
+    """As `read_session`, of rows that are there already; damaged counts those that were lost."""
     found = None
     if redactor is not None:
         rows, lost = redacted(rows, redactor)
         damaged, found = damaged + lost, redactor.found
-    transcript = folded(rows, damaged)
-    # A damaged first line: the file's name has the id too.
-    transcript.id = transcript.id or path.stem
-    return Read(rows, transcript, found)
+    return Read(rows, folded(rows, damaged), found)
 
 
 def exported(read: Read, form: Format, *, raw: bool = False) -> str:

@@ -1,0 +1,178 @@
+"""`pool run -i stream-json`: a program sends prompts, steering, answers and settings, one JSON object a line."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from pool.agent.control import Busy, Conversation, NothingToDo
+from pool.agent.factory import Session
+from pool.agent.state import Stop
+from pool.config.settings import SettingsError, mode_of
+from pool.events import Notice, RunFinished
+from pool.headless import inputs
+from pool.ports import Answer, ApprovalAnswer, ApprovalRequest, Question, Remember
+from pool.wire.errors import ServerProblem
+
+CLOSED = "The program that answers has closed its input."
+_READ_BYTES = 65_536
+
+
+class ProgramThere:
+    """Waits for the program's answers, which come by their ids; once its input has ended, the answer is no."""
+
+    def __init__(self) -> None:
+        self.gone = asyncio.Event()
+
+    async def ask(self, request: ApprovalRequest) -> ApprovalAnswer:
+        await self.gone.wait()
+        return ApprovalAnswer(False, "program", f"{CLOSED} {request.lift}".rstrip())
+
+    async def question(self, question: Question) -> Answer | None:
+        await self.gone.wait()
+        return None
+
+
+@dataclass(slots=True)
+class Driven:
+    """How a driven session ended: its last run, None if there was none; faults counts lines that were no use."""
+
+    finished: RunFinished | None = None
+    faults: int = 0
+    left: Stop | None = None
+
+
+@dataclass(slots=True)
+class Driving:
+    """Obeys the lines of a program until its input ends and all work is done."""
+
+    session: Session
+    program: ProgramThere
+    asked: Callable[[str], str]
+    ended: Driven = field(default_factory=Driven)
+    _lines: asyncio.Queue[bytes | None] = field(default_factory=asyncio.Queue[bytes | None])
+    _work: asyncio.Task[None] | None = None
+
+    async def run(self, first: str) -> Driven:
+        """Work first, if it is not "", and then whatever comes on stdin."""
+        conversation = Conversation(self.session)
+        if first:
+            self._begin(conversation, first)
+        _Reader(sys.stdin.fileno(), asyncio.get_running_loop(), self._lines).start()
+        number = 0
+        while (line := await self._lines.get()) is not None:
+            number += 1
+            if not line.strip():
+                continue
+            try:
+                wanted = inputs.read_input(line)
+                if isinstance(wanted, inputs.EndInput):
+                    break
+                self._obey(conversation, wanted)
+            except (inputs.InputProblem, SettingsError, Busy) as error:
+                self.ended.faults += 1
+                self.session.hub.emit(Notice("error", f"input line {number}: {error}"))
+            # What was begun gets to its first step, so that the next line finds it working.
+            await asyncio.sleep(0)
+        self.program.gone.set()
+        if self._work is not None:
+            await self._work
+        return self.ended
+
+    def leave(self, stop: Stop) -> None:
+        """End the run that works, and take no further lines."""
+        self.ended.left = self.ended.left or stop
+        self.session.agent.stop(stop)
+        self._lines.put_nowait(None)
+
+    def _begin(self, conversation: Conversation, prompt: str) -> None:
+        if self._work is not None and not self._work.done():
+            conversation.queue(self.asked(prompt))
+            return
+        self._work = asyncio.create_task(self._submit(conversation, self.asked(prompt)))
+
+    async def _submit(self, conversation: Conversation, prompt: str) -> None:
+        self.ended.finished = await conversation.submit(prompt)
+
+    async def _compact(self, conversation: Conversation, guidance: str) -> None:
+        try:
+            await conversation.compact(guidance)
+        except (NothingToDo, ServerProblem) as error:
+            self.session.hub.emit(Notice("warning", str(error)))
+
+    def _obey(self, conversation: Conversation, wanted: inputs.Input) -> None:
+        """Do what a line says. Raises `InputProblem`, `SettingsError`, `Busy` where that cannot be."""
+        match wanted:
+            case inputs.Prompt(text=text):
+                if not text.strip():
+                    raise inputs.InputProblem("the prompt is empty")
+                self._begin(conversation, text)
+            case inputs.SteerInput(text=text):
+                _needed(conversation.steer(text), "no run works that could be steered; send a prompt")
+            case inputs.Approve(id=call, allow=allow, remember=remember, reason=reason):
+                answer = ApprovalAnswer(allow, "program", reason, Remember(remember))
+                _needed(self.session.approvals.answer(call, answer), f"no approval {call!r} waits for an answer")
+            case inputs.AnswerInput(id=question, text=text):
+                given = Answer(text, "program") if text else None
+                _needed(self.session.questions.answer(question, given), f"no question {question!r} waits for an answer")
+            case inputs.StopInput():
+                conversation.stop()
+            case inputs.ModeInput(mode=mode):
+                conversation.set_mode(mode_of(mode))
+            case inputs.ThinkingInput(level=level):
+                change = conversation.set_thinking(level)
+                _needed(change.applied, change.text)
+            case inputs.BudgetInput(name=name, limit=limit):
+                conversation.set_budget(name, limit)
+            case inputs.CompactInput(guidance=guidance):
+                if self._work is not None and not self._work.done():
+                    raise Busy("a run is working; it makes room by itself when it needs to")
+                self._work = asyncio.create_task(self._compact(conversation, guidance))
+            case _:
+                pass
+
+
+def _needed(done: bool, otherwise: str) -> None:
+    if not done:
+        raise inputs.InputProblem(otherwise)
+
+
+class _Reader(threading.Thread):
+    """Reads lines in a thread of its own: stdin may be a file, which an event loop cannot wait for.
+
+    Nothing waits for the thread, and it holds no lock of Python's while it reads.
+    """
+
+    def __init__(self, fd: int, loop: asyncio.AbstractEventLoop, lines: asyncio.Queue[bytes | None]) -> None:
+        super().__init__(name="pool-input", daemon=True)
+        self._fd = fd
+        self._loop = loop
+        self._lines = lines
+
+    def run(self) -> None:
+        rest = b""
+        while True:
+            try:
+                data = os.read(self._fd, _READ_BYTES)
+            except OSError:
+                data = b""
+            *lines, rest = (rest + data).split(b"\n")
+            if len(rest) > inputs.LINE_LIMIT_BYTES:
+                # Told as a line that is no JSON; what follows of it is one more.
+                lines.append(rest[:1])
+                rest = b""
+            if not data:
+                lines.append(rest)
+            try:
+                for line in lines:
+                    self._loop.call_soon_threadsafe(self._lines.put_nowait, line)
+                if not data:
+                    self._loop.call_soon_threadsafe(self._lines.put_nowait, None)
+            except RuntimeError:
+                return  # the loop has ended
+            if not data:
+                return

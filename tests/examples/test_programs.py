@@ -1,0 +1,56 @@
+"""The example programs, run as they stand against a scripted server."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+from tests.cases.driver import MODEL, ModelServer, Step, answer, call, last_result, last_user
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+RUN_SECONDS = 30.0
+
+
+async def program(name: str, folder: Path, *steps: Step, flags: tuple[str, ...] = ()) -> tuple[int, str, ModelServer]:
+    """Exit code and stdout of an example that is given a prompt, and the server that it spoke to."""
+    async with ModelServer(*steps) as server:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, str(EXAMPLES / name), "Do it.", "--base-url", server.url, "--model", MODEL),
+            *("-C", str(folder), "--sandbox", "off", "--ephemeral", *flags),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+        )
+        out, _ = await asyncio.wait_for(process.communicate(), RUN_SECONDS)
+    assert server.complaints == []
+    assert process.returncode is not None
+    return process.returncode, out.decode(), server
+
+
+async def test_outcome_says_how_it_went(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text("def test_one():\n    assert 1\n")
+    steps = call("write", path="a.txt", content="x\n"), call("shell", command="python -m pytest -q"), answer("Done.")
+    code, out, _ = await program("outcome.py", tmp_path, *steps, flags=("--mode", "allow-all"))
+    assert code == 0
+    assert out.splitlines()[:2] == ["completed: 3 turns, 15 tokens written", "created a.txt +1 -0"]
+    assert "passed: python -m pytest -q" in out
+
+
+async def test_outcome_passes_the_exit_code_on(tmp_path: Path) -> None:
+    code, out, _ = await program("outcome.py", tmp_path, answer("Done."), flags=("--mode", "bogus"))
+    assert (code, out) == (2, "usage_error: 0 turns, 0 tokens written\n")
+    assert len((EXAMPLES / "outcome.py").read_text().splitlines()) <= 16
+
+
+async def test_drive_answers_and_steers(tmp_path: Path) -> None:
+    steps = (
+        call("write", "w", path="poem.txt", content="x\n"),
+        call("shell", "s", command="rm poem.txt"),
+        answer("Done."),
+    )
+    code, out, server = await program("drive.py", tmp_path, *steps)
+    assert (tmp_path / "poem.txt").read_text() == "x\n"
+    assert out.splitlines() == ["allowed: write", "denied: shell", "denied: Done."]
+    assert code == 7
+    assert "Only write files." in last_result(server.bodies[2])
+    assert "Please hurry." in last_user(server.bodies[-1])

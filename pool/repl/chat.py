@@ -222,7 +222,7 @@ class Chat:
     def _failed(self, why: str, remedy: str) -> None:
         self.feed.remark(why, Role.BAD)
         if remedy:
-            self.feed.note(remedy, indent="  ")
+            self.feed.remedy(remedy)
         self.terminal.leave(self.driver.failure_code)
 
     def _earlier(self, rows: Sequence[dict[str, Any]]) -> None:
@@ -292,6 +292,7 @@ class Chat:
         self.driver.settings = self.settings
         self.opened.clear()
         self.ran = False
+        self.feed.remark(f"going on with session {resume}" if resume else "a new session")
         self.driver.start()
 
     async def _copy(self, text: str) -> None:

@@ -17,6 +17,7 @@ MOST_PROMPTS = 3
 """Of so many prompts, the last ones, something is shown."""
 
 ANSWER_LINES = 20
+ANSWER_CHARS = 4_000
 """Of a longer answer the end is shown."""
 
 
@@ -55,6 +56,8 @@ def _one(rows: Sequence[dict[str, Any]], feed: Feed, out: list[str], ink: Ink) -
         feed.remark(f"{calls} call{'s' if calls != 1 else ''}")
     lines: list[str] = []
     prose = Prose(ink, lines.append)
+    if len(answer) > ANSWER_CHARS:
+        answer = f"… {answer[-ANSWER_CHARS:]}"
     prose.feed(answer)
     prose.end()
     if lines:

@@ -127,8 +127,13 @@ class Feed:
         """Say a line that belongs to the one before."""
         text = cut(one_line(text), MOST_REMARK)
         room = self._columns() - len(indent)
-        for row in wrap(text, room) if room >= LEAST_COLUMNS else [text]:
+        rows = wrap(text, room, break_on_hyphens=False) if room >= LEAST_COLUMNS else [text]
+        for row in rows:
             self._say(indent + self._ink.paint(row, role))
+
+    def remedy(self, text: str) -> None:
+        """Say what to do about the line before. It may hold a command to copy, so it is left whole."""
+        self._say("  " + self._ink.paint(cut(one_line(text), MOST_REMARK), Role.MUTED))
 
     def echoed(self, text: str) -> None:
         """The terminal has shown this line of the user's already."""
@@ -271,7 +276,7 @@ class Feed:
                 role = {"error": Role.BAD, "warning": Role.WARNING}.get(level, Role.MUTED)
                 self.remark(text, role)
                 if remedy:
-                    self.note(remedy, indent="  ")
+                    self.remedy(remedy)
             case Compacted(detail=detail, before=before, after=after, follow=follow):
                 self._standing_in = max(0, follow)
                 self.remark(f"compacted: {before:,} to {after:,} tokens: {detail}")

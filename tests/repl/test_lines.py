@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from pool.agent.commands import Ask, Choice
 from pool.events import CallFinished
 from pool.facekit.approving import SETTLE_SECONDS
 from pool.ports import ApprovalAnswer, ApprovalRequest, Question, Remember
@@ -92,6 +93,26 @@ async def test_keys_that_come_too_soon_or_belong_to_words_do_not_answer(monkeypa
     assert got == ApprovalAnswer(True, "person", remember=Remember.ALWAYS)
     got = await put(monkeypatch, (LATER, "x"), (LATER + 0.2, "y"), (3 * LATER, "r"), (3 * LATER + 0.1, "not now"))
     assert got == ApprovalAnswer(False, "person", reason="not now")
+
+
+@pytest.mark.parametrize(
+    ("count", "keys", "line"), [(3, "2", "/do 2"), (12, "#11", "/do 11"), (12, "#13", ""), (12, "#two", "")]
+)
+async def test_choices_of_a_command_are_taken_by_key_or_by_number(
+    monkeypatch: pytest.MonkeyPatch, count: int, keys: str, line: str
+) -> None:
+    now = 100.0
+    monkeypatch.setattr(asking.time, "monotonic", lambda: now)
+    subject = Asking(PLAIN, lambda query: None, lambda: None)
+    ask = Ask("Which?", tuple(Choice(f"number {n}", f"/do {n}") for n in range(1, count + 1)))
+    answer = asyncio.create_task(subject.choose(ask))
+    await asyncio.sleep(0)
+    now += LATER
+    if keys.startswith("#"):
+        subject.write(keys[1:])
+    else:
+        subject.key(keys)
+    assert await asyncio.wait_for(answer, 1) == line
 
 
 async def test_a_question_that_is_cancelled_leaves_no_trace() -> None:

@@ -17,6 +17,9 @@ usage: pool [COMMAND] ...
   pool chat             the same on plain lines: SSH, screen readers, serial consoles; lines of a pipe are prompts
   pool run "PROMPT"     work a prompt to its end, without questions (see pool run --help)
   pool -p "PROMPT"      the same
+  pool ps               the runs that live: pool run --detach, and sessions that are open
+  pool attach ID        show a detached run, steer it, answer what it asks; Ctrl-C leaves it
+  pool stop ID          end a detached run; --now kills it
   pool approvals        what you approved for good in this checkout: list, forget RULE, forget all
   pool config           the configuration: show, set, check, trust, import
   pool sessions         the sessions on disk: list, show, search, rename, delete, prune, path
@@ -49,6 +52,9 @@ DEBUG_VARIABLE = "POOL_DEBUG"
 COMMANDS = {
     "run": ("pool.headless.command", "main"),
     "chat": ("pool.cli.chat", "main"),
+    "ps": ("pool.headless.live.ps", "main"),
+    "attach": ("pool.headless.live.attach", "main"),
+    "stop": ("pool.headless.live.stop", "main"),
     "approvals": ("pool.headless.approvals", "main"),
     "config": ("pool.cli.config.command", "main"),
     "sessions": ("pool.headless.sessions", "main"),

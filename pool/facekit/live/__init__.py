@@ -1,0 +1,1 @@
+"""Runs that work in a process of their own: where they are found, and speaking to one."""

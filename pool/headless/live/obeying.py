@@ -1,0 +1,105 @@
+"""What a program or a face sends to a conversation, done."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+from pool.agent.control import Busy, Conversation, NothingToDo
+from pool.config.settings import SettingsError, mode_of
+from pool.headless.inputs import (
+    AnswerInput,
+    Approve,
+    BudgetInput,
+    CompactInput,
+    Input,
+    ModeInput,
+    Prompt,
+    SteerInput,
+    StopInput,
+    ThinkingInput,
+)
+from pool.ports import Answer, ApprovalAnswer, Remember
+from pool.wire.errors import ServerProblem
+
+BY_PROGRAM = "program"
+GONE = "it does not wait for an answer any more"
+
+
+class Obedience:
+    """Does what is asked of one conversation; prompts that are worked on the way are tasks, ended by `settled`.
+
+    by is who answers approvals and questions: person or program.
+    """
+
+    def __init__(self, conversation: Conversation, by: str = BY_PROGRAM) -> None:
+        self._conversation = conversation
+        self._by = by
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    @property
+    def working(self) -> bool:
+        """Whether anything that was asked for is not done yet."""
+        return bool(self._tasks)
+
+    async def settled(self) -> None:
+        """Wait until all that was asked for is done."""
+        while self._tasks:
+            await asyncio.wait(set(self._tasks))
+
+    def take(self, wish: Input) -> str:
+        """Do it, or begin to; why it was refused, "" if it was not."""
+        conversation = self._conversation
+        try:
+            match wish:
+                case Prompt(text=text) if not text.strip():
+                    return "the prompt is empty"
+                case Prompt(text=text) if conversation.busy:
+                    conversation.queue(text)
+                case Prompt(text=text):
+                    self.start(conversation.submit(text))
+                case SteerInput(text=text):
+                    return "" if conversation.steer(text) else "no run works that could be told; send it as a prompt"
+                case StopInput():
+                    return "" if conversation.stop() else "no run works"
+                case ModeInput(mode=mode):
+                    conversation.set_mode(mode_of(mode))
+                case ThinkingInput(level=level):
+                    change = conversation.set_thinking(level)
+                    return "" if change.applied else change.text
+                case BudgetInput(name=name, limit=limit):
+                    conversation.set_budget(name, limit)
+                case CompactInput(guidance=guidance):
+                    self.start(self._compacted(guidance))
+                case Approve() | AnswerInput():
+                    return self._answered(wish)
+                case _:
+                    return f"{wish.type} is not taken here"
+        except (SettingsError, Busy) as error:
+            return str(error)
+        return ""
+
+    def start(self, work: Coroutine[Any, Any, Any]) -> None:
+        """Let something work until `settled`."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _compacted(self, guidance: str) -> None:
+        from pool.events import Notice
+
+        try:
+            await self._conversation.compact(guidance)
+        except (Busy, NothingToDo, ServerProblem) as error:
+            self._conversation.hub.emit(Notice("warning", str(error)))
+
+    def _answered(self, wish: Approve | AnswerInput) -> str:
+        session = self._conversation.session
+        match wish:
+            case Approve(id=id_, allow=allow, remember=remember, reason=reason):
+                answer = ApprovalAnswer(allow, self._by, reason, Remember(remember))
+                return "" if session.approvals.answer(id_, answer) else GONE
+            case AnswerInput(id=id_, text=text):
+                words = Answer(text, self._by) if text.strip() else None
+                return "" if session.questions.answer(id_, words) else GONE

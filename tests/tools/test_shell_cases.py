@@ -67,6 +67,14 @@ async def test_shell_01_background_child_keeps_the_pipe_open(either: Desk, nap: 
     assert gone(nap)
 
 
+async def test_of_many_processes_left_running_some_are_named(desk: Desk) -> None:
+    command = "for i in $(seq 30); do cp $(command -v sleep) p$i; ./p$i 60 & done; sleep 0.2"
+    for name, args in (("shell", {}), ("job", {"action": "start"})):
+        text = (await desk.call(name, command=command, **args)).text
+        assert "left running and ended with the" in text
+        assert " and 20 more]" in text
+
+
 async def test_shell_01_daemons_end_too(either: Desk, nap: str) -> None:
     await either.call("shell", command=f"setsid -f {nap}1; (setsid {nap}2 &); nohup {nap}3 & echo ok")
     assert gone(nap)

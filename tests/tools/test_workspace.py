@@ -120,6 +120,34 @@ async def test_gits_own_files_are_not_written(desk: Desk, path: str) -> None:
     assert "belongs to git" in await desk.refused("write", path=path, content="x")
 
 
+@pytest.mark.parametrize(
+    ("there", "path"),
+    [
+        (("HEAD", "objects/a", "refs/a"), "config"),
+        (("HEAD", "objects/a", "refs/a"), "hooks/post-checkout"),
+        (("HEAD", "commondir"), "config.worktree"),
+        (("HEAD", "objects/a"), "refs/heads/main"),
+        (("HEAD", "refs/a"), "Objects/pack/a"),
+        (("objects/a", "refs/a", "config"), "HEAD"),
+        (("HEAD",), "commondir"),
+    ],
+)
+@pytest.mark.parametrize("below", ["", "sub/bare/"])
+async def test_no_repository_is_made_or_changed_that_has_no_git_folder(
+    desk: Desk, below: str, there: tuple[str, ...], path: str
+) -> None:
+    for name in there:
+        desk.file(below + name)
+    assert "belongs to git" in await desk.refused("write", path=below + path, content="x")
+
+
+@pytest.mark.parametrize("path", ["config", "HEAD", "objects/a", "refs/a", "hooks/use.ts", "commondir"])
+async def test_names_that_git_uses_too_are_no_repository(desk: Desk, path: str) -> None:
+    desk.file("config/settings.py" if path != "config" else "other/a")
+    desk.file("objects/b")
+    await desk.call("write", path=path, content="x")
+
+
 async def test_missing_files_name_what_is_near(desk: Desk) -> None:
     desk.file("src/parser.py")
     assert "There is: src/parser.py." in await desk.refused("read", path="src/parsre.py")

@@ -12,8 +12,8 @@ from pool_tools.capture import HeadTail
 from pool_tools.commands import Commands
 from pool_tools.jobs import Job, Jobs
 from pool_tools.limits import OUTPUT_HEAD_CHARS, OUTPUT_TAIL_CHARS
-from pool_tools.shell import command_argument, signal_name
-from pool_tools.text import clip, plural, printable, visible
+from pool_tools.shell import PROGRAMS_TOLD, command_argument, signal_name
+from pool_tools.text import clip, few, plural, printable, visible
 
 JOB_SECONDS = 3_600.0
 JOB_SECONDS_MOST = 8 * 3_600.0
@@ -179,7 +179,7 @@ def _result(job: Job, output: OutputSink, note: str = "") -> ToolResult:
     notes = [note] if note else []
     notes += [f"put back by the sandbox: {visible(what)}" for what in job.restored]
     if ended and ended.left:
-        notes.append(f"left running and ended with the job: {', '.join(visible(n) for n in sorted(set(ended.left)))}")
+        notes.append(f"left running and ended with the job: {few(sorted(set(ended.left)), PROGRAMS_TOLD)}")
     parts += [f"[{text}]" for text in notes]
     data: dict[str, Any] = {
         "id": job.id,

@@ -23,7 +23,7 @@ from pool_tools.process import Ended
 from pool_tools.sandbox.landlock import Landlock
 from pool_tools.spill import Spills
 from pool_tools.supervisor import SIGNALLED
-from pool_tools.text import printable, visible
+from pool_tools.text import few, printable, visible
 
 LIVE_SECONDS = 0.1
 """Live output is delivered at most this often."""
@@ -35,6 +35,9 @@ _COLOUR = re.compile(rb"(?:\x1b\[|\xc2\x9b)[0-9;:]*m")
 
 REFUSALS_TOLD, FLOWS_TOLD = 3, 100
 """So many of a command's refused connections the model is told of, and so many of all its connections are kept."""
+
+PROGRAMS_TOLD = 10
+"""So many programs are named that a command had left running."""
 
 # What output means that a model tends to misread; looked for only when the command failed.
 _HINTS = (
@@ -111,8 +114,7 @@ class ShellTool:
         notes = [note] if note else []
         notes += [f"put back by the sandbox: {visible(what)}" for what in ended.restored]
         if ended.left:
-            names = ", ".join(visible(name) for name in sorted(set(ended.left)))
-            notes.append(f"left running and ended with the call: {names}")
+            notes.append(f"left running and ended with the call: {few(sorted(set(ended.left)), PROGRAMS_TOLD)}")
         if not ok:
             notes += [hint for pattern, hint in _HINTS if pattern.search(text)]
             if self._commands.sandbox.contains_processes:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Collection
+from itertools import islice
 
 from pool_tools.api import ToolError
 
@@ -71,6 +73,12 @@ def size(count: int) -> str:
 def plural(count: int, noun: str) -> str:
     """`1 line`, `2 lines`, `1,200 lines`."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def few(names: Collection[str], most: int) -> str:
+    """The first names, made `visible`, and how many more there are."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(visible(name) for name in islice(names, most)) + more
 
 
 def clip(text: str, limit: int) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from pool_tools.api import ToolError
 from pool_tools.atomic import make_folders, replace_file
 from pool_tools.blocking import CancelFlag
+from pool_tools.gitshape import belongs_to_git
 from pool_tools.ledger import Ledger
 from pool_tools.limits import EDITABLE_BYTES
 from pool_tools.paths import Place, Root, Walk
@@ -20,7 +21,6 @@ from pool_tools.text import size, unescape_name, visible
 KERNEL_FOLDERS = ("proc", "sys", "dev")
 """Folders below / whose files are no files."""
 
-_GIT = ".git"
 _NO_WRITE = 0o222
 _CHUNK_BYTES = 1024 * 1024
 
@@ -218,7 +218,7 @@ class Workspace:
     def check_writable(self, place: Place) -> None:
         """Raise `ToolError` if the place may not be written: git's own files, folders, write-protected files."""
         name = self.shown(place)
-        if any(part.casefold() == _GIT for part in place.parts):
+        if belongs_to_git(place.root.handle, place.parts):
             raise ToolError(f"{name} belongs to git and is not changed by file tools. Use git in the shell.")
         if place.stat is None:
             return

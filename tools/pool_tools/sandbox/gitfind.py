@@ -10,12 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pool_tools.gitshape import DOT_GIT, is_repository
 from pool_tools.sandbox.gitfiles import unlock_folder
 
 MOST_FOLDERS = 5_000
 """Folders that are looked into, those near the top first: looking again takes some 3 µs for each."""
-
-DOT_GIT = ".git"
 
 _SKIPPED = frozenset({DOT_GIT, "__pycache__"})
 _UNCERTAIN_NS = 50_000_000
@@ -92,5 +91,5 @@ def _marks(names: set[str]) -> Iterator[str]:
     """What makes a folder with these entries interesting: `.git`, or "" for the folder itself."""
     if DOT_GIT in names:
         yield DOT_GIT
-    if "HEAD" in names and ("commondir" in names or {"objects", "refs"} <= names):
+    if is_repository(names):
         yield ""

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from pool_tools.gitshape import DOT_GIT
 from pool_tools.sandbox.gitconfig import harmless
 from pool_tools.sandbox.gitfiles import hold_back, put_file, put_folder, put_link
-from pool_tools.sandbox.gitfind import DOT_GIT, RepositoryFinder
+from pool_tools.sandbox.gitfind import RepositoryFinder
 from pool_tools.sandbox.gitguard import git_paths
 from pool_tools.sandbox.gitorders import Kind, Order, git_folders, included_files, look, order_files
 

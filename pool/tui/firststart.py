@@ -30,11 +30,11 @@ START_EXAMPLE = (
 def tried(settings: Settings, why: str) -> str:
     """What was tried, in words."""
     if settings.base_url:
-        return f"{why[:1].upper()}{why[1:].rstrip('.')}.\n"
+        return f"{why[:1].upper()}{why[1:].rstrip('.')}."
     ports = ", ".join(f"{port} ({PORT_OWNERS.get(port, '')})" for port in USUAL_PORTS)
     return (
         f"Pool works with a model server, and none answers on this machine. Tried on 127.0.0.1: ports {ports}.\n\n"
-        f"With vLLM, for example, one is started so:\n{START_EXAMPLE}\n"
+        f"With vLLM, for example, one is started so:\n{START_EXAMPLE}"
     )
 
 

@@ -23,7 +23,7 @@ def test_what_was_tried_is_named(tmp_path: Path) -> None:
     said = tried(Settings(tmp_path), "")
     assert set(PORT_OWNERS) == set(USUAL_PORTS)
     assert all(f"{port} ({owner})" in said for port, owner in PORT_OWNERS.items())
-    assert tried(Settings(tmp_path, base_url="x"), "nothing at x") == "Nothing at x.\n"
+    assert tried(Settings(tmp_path, base_url="x"), "nothing at x") == "Nothing at x."
 
 
 async def test_addresses_are_looked_at_in_words(tmp_path: Path) -> None:

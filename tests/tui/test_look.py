@@ -55,6 +55,18 @@ def test_the_background_chooses_the_theme(
 
 
 @pytest.mark.slow
+def test_the_mouse_can_be_the_terminals_from_the_start(tmp_path: Path) -> None:
+    """TUI-07."""
+    env = {"POOL_UI_MOUSE": "false", "XDG_STATE_HOME": str(tmp_path / "state")}
+    with Terminal([*POOL, "--base-url", NOWHERE], cwd=tmp_path, env=env) as terminal:
+        terminal.wait_for("What is to be done?")
+        assert b"?1000h" not in bytes(terminal.raw)
+        terminal.send("\x1bOQ")
+        terminal.wait_for("the mouse works in Pool again")
+        assert b"?1000h" in bytes(terminal.raw)
+
+
+@pytest.mark.slow
 def test_sixteen_colours_are_sent_as_such(tmp_path: Path) -> None:
     """TUI-15: no colour is named by its place in a larger palette."""
     command = [*POOL, "--base-url", NOWHERE]

@@ -33,6 +33,13 @@ IDLE_SECONDS = 300.0
 
 CONNECT_SECONDS = 10.0
 WRITE_SECONDS = 600.0
+SMALL_BYTES = 4096
+BUFFERED_SECONDS = 0.0002
+FAST_SECONDS = 0.003
+GATHER_SECONDS = 0.008
+"""After a piece under so many bytes that came over the network so soon after the one before, more is let come for a
+while: at a thousand tokens a second a wake-up costs more than the token that it brings, and nobody sees 8 ms."""
+
 KEEP_ALIVE_SECONDS = 4.0
 """How long an unused connection is kept: a little less than uvicorn keeps its end."""
 
@@ -91,7 +98,10 @@ class StreamedReply:
         from pool.wire.httplib import httpx
 
         raw = self._response.aiter_raw()
+        clock = asyncio.get_running_loop().time
+        arrived = 0.0
         while True:
+            asked = clock()
             limit = self._idle_seconds if self.received and self._idle_seconds > 0 else None
             try:
                 async with asyncio.timeout(limit):
@@ -109,7 +119,15 @@ class StreamedReply:
                 raise classify_exception(exc, self._endpoint, self.received) from exc
             if data:
                 self.received = True
+                now = clock()
+                # What was buffered already comes at once; only a piece that was waited for came over the network.
+                waited = now - asked > BUFFERED_SECONDS
+                soon = waited and len(data) < SMALL_BYTES and now - arrived < FAST_SECONDS
+                arrived = now if waited else arrived
                 yield data
+                if soon:
+                    await asyncio.sleep(GATHER_SECONDS)
+                    arrived = clock()
 
     def _inflater(self) -> Inflater | None:
         encoding = self.headers.get("content-encoding", "identity").strip().lower()

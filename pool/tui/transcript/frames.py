@@ -8,7 +8,7 @@ MOST_FRAMES = 20
 LEAST_FRAMES = 4
 """Frames a second under any load."""
 
-REST_SHARE = 3
+REST_SHARE = 8
 """After a frame, as much time as so many frames take is left to everything else."""
 
 WEIGHT = 0.3

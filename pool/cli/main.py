@@ -20,6 +20,7 @@ usage: pool [COMMAND] ...
   pool ps               the runs that live: pool run --detach, and sessions that are open
   pool attach ID        show a detached run, steer it, answer what it asks; Ctrl-C leaves it
   pool stop ID          end a detached run; --now kills it
+  pool exec -p "PROMPT" the same with the flags and the records of Poolside's pool exec
   pool approvals        what you approved for good in this checkout: list, forget RULE, forget all
   pool config           the configuration: show, set, check, trust, import
   pool sessions         the sessions on disk: list, show, search, rename, delete, prune, path
@@ -55,6 +56,7 @@ COMMANDS = {
     "ps": ("pool.headless.live.ps", "main"),
     "attach": ("pool.headless.live.attach", "main"),
     "stop": ("pool.headless.live.stop", "main"),
+    "exec": ("pool.headless.poolside", "main"),
     "approvals": ("pool.headless.approvals", "main"),
     "config": ("pool.cli.config.command", "main"),
     "sessions": ("pool.headless.sessions", "main"),

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pool.config.settings import Settings, SettingsError
+from pool.config.settings import Mode, Settings, SettingsError
 from pool.headless.plain import safe
 
 if TYPE_CHECKING:
     from pool.agent.gitwork.opening import RepoGit
     from pool.sessions.checkpoints.repository import Repository
 
+NIGHT_PROFILE = "night"
+PROFILE_VARIABLE = "POOL_PROFILE"
 ABOUT_CHARS = 80
 """Of the prompt so much goes into the name of a branch."""
 
 
 def started_in(args: argparse.Namespace, settings: Settings, prompt: str, program: str) -> Settings:
     """The settings for where the session is to start. Raises `SettingsError` where that cannot be."""
-    if args.worktree is None and not args.worktree_with_changes:
+    if args.worktree is None and not args.worktree_with_changes and not _night_apart(args, settings, program):
         return settings
     from pool.agent.gitwork.errors import GitWorkError
     from pool.agent.gitwork.opening import find_repository
@@ -45,6 +48,23 @@ def started_in(args: argparse.Namespace, settings: Settings, prompt: str, progra
         raise SettingsError(f"--worktree: {below} is not in the last commit, so it is not in {tree.path}")
     sys.stderr.write(safe(f"{program}: working in {folder}, branch {tree.branch}", terminal=True) + "\n")
     return replace(settings, workspace=folder)
+
+
+def _night_apart(args: argparse.Namespace, settings: Settings, program: str) -> bool:
+    """Whether a run of the profile night is to have a worktree of its own, without being told to."""
+    night = NIGHT_PROFILE in (args.profile, os.environ.get(PROFILE_VARIABLE, ""))
+    elsewhere = settings.resume or settings.continue_last or settings.fork or settings.mode is Mode.PLAN
+    if not night or elsewhere or getattr(args, "in_place", True) or args.branch:
+        return False
+    from pool.agent.gitwork.errors import GitWorkError
+    from pool.agent.gitwork.opening import find_repository
+
+    try:
+        find_repository(settings.workspace)
+    except GitWorkError:
+        sys.stderr.write(f"{program}: no git repository, so the night works in the folder itself\n")
+        return False
+    return True
 
 
 def _has_worktree(repository: Repository, branch: str) -> bool:

@@ -78,6 +78,7 @@ class RoomMaker:
         if len(self._history.messages) <= NOTHING_TO_COMPACT:
             raise OutOfRoom(f"the prompt alone takes about {tokens:,} tokens; the window has {window:,}")
         if self._compactor.prune(self._history):
+            run.forgotten += 1
             return
         # The server refuses it again at once, or counts it as full again: it did not help, whatever the estimate said.
         soon = 0 < self._compacted >= run.turns - 1
@@ -87,6 +88,7 @@ class RoomMaker:
             tokens = max(tokens, self._replies.usage.prompt)
             raise OutOfRoom(f"about {tokens:,} tokens do not fit the window of {window:,}, and compacting did not help")
         self._helped = await self._compactor.compact(self._history, run, cut_first=cut_first)
+        run.forgotten += 1
         self._compacted = run.turns
         run.usage += self._replies.usage
         if not self._helped:

@@ -31,7 +31,7 @@ class RunState:
 
     started is on the monotonic clock, paused the seconds spent waiting for approvals. unverified says why the final
     answer's claim that tests pass is not backed, "" if it is or none was made. came_back are the files that the last
-    call brought back to contents which they had before.
+    call brought back to contents which they had before. forgotten counts how often earlier results left the history.
     """
 
     prompt: str
@@ -45,6 +45,7 @@ class RunState:
     denied_in_row: int = 0
     files: FileStates = field(default_factory=FileStates)
     came_back: tuple[str, ...] = ()
+    forgotten: int = 0
     ledger: TestLedger = field(default_factory=TestLedger)
     unverified: str = ""
     reasoning_tokens: int = 0

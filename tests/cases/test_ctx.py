@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pool.events import Compacted, Notice, StopReason, UsageReported
+from pool.events import Compacted, GuardFired, Notice, StopReason, UsageReported
 from tests.cases.driver import (
     Json,
     ModelServer,
@@ -123,6 +123,23 @@ async def test_CTX_03_compactions_that_do_not_help(workspace: Path) -> None:
     assert "about" in run.finished.detail
     assert len(run.of(Compacted)) <= 2
     assert len(model.bodies) < 8
+
+
+async def test_a_file_may_be_read_again_after_each_compaction(workspace: Path) -> None:
+    """What was read is gone from the conversation, so that reading it again is no loop."""
+
+    def plan(body: Json, n: int) -> Step:
+        if is_summary(body):
+            return answer(SUMMARY)
+        if n > 10:
+            return answer("Done.")
+        return say(whole("read", f"c{n}", path="big.txt", limit=350), finish("tool_calls"), usage(size(body), 20))
+
+    async with WindowServer(plan) as model:
+        run = await work(model, workspace, window=12_000)
+    assert run.reason is StopReason.COMPLETED
+    assert len(run.of(Compacted)) > 2
+    assert not [fired for fired in run.of(GuardFired) if fired.guard == "loop"]
 
 
 async def test_CTX_04_compaction_that_is_switched_off(workspace: Path) -> None:

@@ -41,9 +41,13 @@ class LoopGuard(Guard):
     def __init__(self, settings: GuardSettings) -> None:
         self._watch = LoopWatch(settings.repeats, settings.cycle_rounds)
         self._in_reply = Counter[str]()
+        self._forgotten = 0
 
     def after_reply(self, run: RunState, reading: Reading) -> Verdict | None:
         self._in_reply.clear()
+        if run.forgotten != self._forgotten:
+            self._forgotten = run.forgotten
+            self._watch.forget_reads()
         return None
 
     def before_call(self, run: RunState, name: str, args: Mapping[str, Any]) -> str:
@@ -54,7 +58,8 @@ class LoopGuard(Guard):
         return self._watch.blocked(name, args)
 
     def after_call(self, run: RunState, outcome: Outcome) -> CallNote | None:
-        verdict = self._watch.after(outcome.name, outcome.args, outcome.text, changed=changed_anew(run, outcome))
+        changed, reads = changed_anew(run, outcome), outcome.effect is Effect.READ
+        verdict = self._watch.after(outcome.name, outcome.args, outcome.text, changed=changed, reads=reads)
         if verdict.stop:
             return CallNote(detail=verdict.detail, stop=Stop(StopReason.LOOP, verdict.detail))
         return CallNote(verdict.note, verdict.detail) if verdict.note else None

@@ -34,6 +34,8 @@ _PASSING = re.compile(
 """What differs from run to run without meaning anything: durations, clock times, dates, addresses, temporary names."""
 
 _WAITS = re.compile(r"\bsleep\s+[\d.]")
+_WAITING_CALL = ("job", "read")
+"""The tool and its action that wait for output where a `timeout` is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,15 @@ def effect_of(name: str, args: Mapping[str, Any]) -> Effect:
                 text = shorter
         plain["command"] = " ".join(text.split())
     signature = f"{name} {json.dumps(plain, sort_keys=True, ensure_ascii=False)}"
-    return Effect(signature, frozenset(labels - {""}), isinstance(command, str) and bool(_WAITS.search(command)))
+    return Effect(signature, frozenset(labels - {""}), _waits(name, args))
+
+
+def _waits(name: str, args: Mapping[str, Any]) -> bool:
+    """Whether a call passes time: a command that sleeps, or a look at a job that waits for its output."""
+    command = args.get("command")
+    if (name, args.get("action")) == _WAITING_CALL:
+        return bool(args.get("timeout"))
+    return isinstance(command, str) and bool(_WAITS.search(command))
 
 
 def result_digest(text: str, labels: frozenset[str] = frozenset()) -> str:
@@ -85,6 +95,7 @@ class LoopWatch:
         self._rounds = cycle_rounds
         self._counts: dict[str, int] = {}
         self._results: dict[str, str] = {}
+        self._reads: set[str] = set()
         self._recent: deque[str] = deque(maxlen=LONGEST_CYCLE * (cycle_rounds + ROUNDS_TO_STOP))
 
     def blocked(self, name: str, args: Mapping[str, Any]) -> str:
@@ -98,8 +109,19 @@ class LoopWatch:
             "time. It will not be run again until something changes. Do something else, or say what is in the way."
         )
 
-    def after(self, name: str, args: Mapping[str, Any], text: str, *, changed: bool) -> LoopVerdict:
-        """Note a call's result. changed says that it changed a file to contents that it did not have before."""
+    def forget_reads(self) -> None:
+        """What was read is not in the conversation any more: reading it again is no repeat."""
+        for key in self._reads:
+            self._counts.pop(key, None)
+        self._recent.clear()
+
+    def after(
+        self, name: str, args: Mapping[str, Any], text: str, *, changed: bool, reads: bool = False
+    ) -> LoopVerdict:
+        """Note a call's result.
+
+        changed says that it changed a file to contents that it did not have before, reads that it can change nothing.
+        """
         effect = effect_of(name, args)
         key = effect.signature
         told = text.startswith(f"{name} was not run: it was made ")
@@ -108,6 +130,7 @@ class LoopWatch:
             self._counts.clear()
             self._recent.clear()
         self._results[key] = digest
+        self._reads |= {key} if reads else set()
         self._counts[key] = self._counts.get(key, 0) + 1
         self._recent.append(f"{key} {digest}")
         found = [v for v in (self._repeat(name, self._counts[key], self._patience(effect)), self._cycle()) if v]

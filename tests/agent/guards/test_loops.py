@@ -78,6 +78,28 @@ def test_polling_has_more_patience() -> None:
     assert not any(v.note or v.stop for v in said)
 
 
+def test_a_look_at_a_job_that_waits_is_polling() -> None:
+    args = {"action": "read", "id": "1", "timeout": 60}
+    one = watch()
+    said = [one.after("job", args, f"job 1 running for {i}.5 s", changed=False) for i in range(8)]
+    assert not any(v.note or v.stop for v in said)
+    assert not effect_of("job", {"action": "read", "id": "1"}).waits
+    assert not effect_of("job", {"action": "start", "command": "make", "timeout": 60}).waits
+
+
+def test_what_left_the_conversation_may_be_read_again() -> None:
+    one = watch()
+    read, ran = {"path": "a"}, {"command": "make"}
+    for _ in range(4):
+        one.after("read", read, "x", changed=False, reads=True)
+        one.after("shell", ran, "y", changed=False)
+    one.forget_reads()
+    assert one.blocked("read", read) == ""
+    assert one.blocked("shell", ran) != ""
+    said = one.after("read", read, "x", changed=False, reads=True)
+    assert not said.note
+
+
 def test_zero_switches_off() -> None:
     one = LoopWatch(RepeatLimits(note=0, firm=0, block=0, stop=0), 0)
     said = [one.after("read", {"path": "a"}, "x", changed=False) for _ in range(50)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rich.text import Text
+from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.screen import ModalScreen
@@ -30,6 +31,7 @@ class AskLine(ModalScreen[str | None]):
         self._about = about
         self._value = value
         self._placeholder = placeholder
+        self._early: list[events.Key] | None = []
 
     def compose(self) -> ComposeResult:
         box = Vertical(
@@ -41,6 +43,22 @@ class AskLine(ModalScreen[str | None]):
 
     def on_mount(self) -> None:
         self.query_one(Input).focus()
+        early, self._early = self._early or [], None
+        for event in early:
+            self.type_early(event)
+
+    def on_key(self, event: events.Key) -> None:
+        if not self.query_one(Input).has_focus:
+            self.type_early(event)
+
+    def type_early(self, event: events.Key) -> None:
+        """Take a key that was typed before the line had the focus."""
+        if self._early is not None:
+            self._early.append(event)
+        elif event.key == "enter":
+            self.dismiss(self.query_one(Input).value.strip())
+        elif event.is_printable and event.character:
+            self.query_one(Input).insert_text_at_cursor(event.character)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()

@@ -195,8 +195,7 @@ class Panels:
         points, total = request_points(rows), Figures()
         for figures in figures_of(rows).values():
             total.add(figures)
-        window = conversation.session.replies.window
-        self._report("Statistics of this session", lambda width: stats_rows(points, total, window, width))
+        self._report("Statistics of this session", lambda width: stats_rows(points, total, width))
 
     async def _guards(self, conversation: Conversation) -> None:
         from pool.sessions.turnseries import firings

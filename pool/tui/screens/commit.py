@@ -32,7 +32,7 @@ OPEN_LINES = 300
 
 HINTS: tuple[Hint, ...] = (
     *(("c", "commit"), ("Space", "take or leave"), ("m", "message"), ("Enter", "fold"), ("a", "all")),
-    *(("e", "all that differs"), ("n p", "next, before"), ("Esc", "close")),
+    *(("e", "all that differs"), ("n p", "next"), ("Esc", "close")),
 )
 MESSAGE_HINTS: tuple[Hint, ...] = (("Tab", "to the changes"), ("Esc", "to the changes"))
 
@@ -86,6 +86,7 @@ class CommitScreen(PanelScreen[Wish | None]):
         self._proposal = offered.proposal
         self._chosen = set(offered.chosen)
         self._write = write
+        self._to_message = False
         self.list = DiffList(
             Marks(self._file_marks, self._hunk_marks, lambda file, hunk: ()),
             lambda file: None,
@@ -153,10 +154,16 @@ class CommitScreen(PanelScreen[Wish | None]):
         return True
 
     def on_descendant_focus(self) -> None:
+        self._to_message = False
         self.keys.show_hints(MESSAGE_HINTS if self.focused is self.message else HINTS)
 
     def on_key(self, event: events.Key) -> None:
         if self.focused is self.message:
+            return
+        if self._to_message:
+            # Typed before the message has the focus.
+            if event.is_printable and event.character:
+                self.message.insert(event.character)
             return
         self.keys.quiet()
         match event.key:
@@ -168,13 +175,16 @@ class CommitScreen(PanelScreen[Wish | None]):
             case "c":
                 self._commit()
             case "m" | "tab":
+                self._to_message = True
                 self.message.focus()
             case "e":
                 self.dismiss(Wish(self.message.text, frozenset(), everything=True))
             case "q":
                 self.dismiss(None)
-            case _:
+            case key if not self.list.take_key(key):
                 return
+            case _:
+                pass
         event.stop()
         event.prevent_default()
 

@@ -8,13 +8,13 @@ from pool.agent.contextreport import ContextReport
 from pool.agent.price import Price
 from pool.tui.screens.bars import bar, stacked
 from pool.tui.screens.linelist import Row
-from pool.tui.screens.report import BLANK, facts
+from pool.tui.screens.report import BLANK, facts, heading, wrapped
 
 ROLES = {
     "system prompt": "accent",
-    "AGENTS.md": "tool",
-    "tools": "warning",
-    "MCP tools": "warning",
+    "AGENTS.md": "text",
+    "tools": "tool",
+    "MCP tools": "error",
     "conversation": "user",
     "tool results": "success",
     "reasoning": "reasoning",
@@ -32,7 +32,11 @@ def context_rows(report: ContextReport, price: Price, width: int) -> Sequence[Ro
         head += f" of {report.window:,}, {report.tokens / report.window:.0%} full"
     else:
         head += "; how large the window is, the server does not tell"
-    rows = [Row(((head, "heading"),)), Row(stacked([(p.share, _role(p.name)) for p in report.parts], width)), BLANK]
+    rows = [
+        *map(heading, wrapped(head, width)),
+        Row(stacked([(p.share, _role(p.name)) for p in report.parts], width)),
+        BLANK,
+    ]
     free = max(0, report.window - report.tokens)
     most = max((part.share for part in report.parts), default=0.0)
     rows += [_part(p.name, p.tokens, p.share, p.share / most if most else 0.0, width) for p in report.parts]

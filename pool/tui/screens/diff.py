@@ -31,8 +31,8 @@ OPEN_LINES = 300
 TITLES = {Scope.RUN: "the last prompt", Scope.SESSION: "this session", Scope.WORKTREE: "since the last commit"}
 
 HINTS: tuple[Hint, ...] = (
-    *(("k", "keep"), ("r", "take back"), ("c", "comment"), ("Enter", "fold"), ("n p", "next, before")),
-    *(("Tab", "whose changes"), ("w", "file to the box"), ("f", "fold all"), ("← →", "aside"), ("Esc", "close")),
+    *(("k", "keep"), ("r", "take back"), ("c", "comment"), ("Tab", "whose"), ("Enter", "fold"), ("n p", "next")),
+    *(("f", "fold all"), ("w", "to the box"), ("← →", "aside"), ("Esc", "close")),
 )
 
 
@@ -68,6 +68,7 @@ class DiffScreen(ModalScreen[None]):
         self._take_path = take_path
         self._changes: dict[str, FileChange] = {}
         self._sure = ""
+        self._asking: AskLine | None = None
         self.list = DiffList(Marks(self._file_marks, self._hunk_marks, self._below), self._load_later)
         self.keys = KeyLine(HINTS)
 
@@ -128,6 +129,11 @@ class DiffScreen(ModalScreen[None]):
     # -- keys
 
     def on_key(self, event: events.Key) -> None:
+        event.stop()
+        event.prevent_default()
+        if self._asking is not None:
+            self._asking.type_early(event)
+            return
         sure, self._sure = self._sure, ""
         self.keys.quiet()
         match event.key:
@@ -145,10 +151,8 @@ class DiffScreen(ModalScreen[None]):
                 self._turn(-1)
             case "q":
                 self.dismiss(None)
-            case _:
-                return
-        event.stop()
-        event.prevent_default()
+            case key:
+                self.list.take_key(key)
 
     def _turn(self, by: int) -> None:
         scopes = list(Scope)
@@ -215,13 +219,14 @@ class DiffScreen(ModalScreen[None]):
         where = visible(file.path) + (f":{place}" if place else "")
 
         def said(text: str | None) -> None:
+            self._asking = None
             if text is not None:
                 self._review.comment(file, hunk, place, text)
                 self.list.rebuild()
 
         about = "It goes into the prompt box when you close the panel."
-        ask = AskLine(f"Comment on {where}", about, self._review.of(file, hunk))
-        self.app.push_screen(ask, said)  # pyright: ignore[reportUnknownMemberType] Textual leaves the app's result open
+        self._asking = AskLine(f"Comment on {where}", about, self._review.of(file, hunk))
+        self.app.push_screen(self._asking, said)  # pyright: ignore[reportUnknownMemberType] Textual leaves the app's result open
 
     def _to_box(self) -> None:
         file, hunk, line = self.list.file, self.list.hunk, self.list.line

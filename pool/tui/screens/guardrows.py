@@ -10,7 +10,8 @@ from pool.tui.screens.linelist import Row
 from pool.tui.screens.report import BLANK, facts, heading, wrapped
 
 ACTION_ROLES = {"note": "muted", "nudge": "accent", "cut": "warning", "block": "warning", "stop": "error"}
-LEFT_CELLS = 24
+GUARD_CELLS, ACTION_CELLS = 9, 5
+LEFT_CELLS = 27
 
 
 def guard_rows(fired: Sequence[Firing], width: int) -> Sequence[Row]:
@@ -29,8 +30,8 @@ def guard_rows(fired: Sequence[Firing], width: int) -> Sequence[Row]:
 
 
 def _firing(one: Firing, width: int) -> list[Row]:
-    left = f"  turn {one.turn}  {one.guard}  "
-    action = (f"{one.action}  ", ACTION_ROLES.get(one.action, "text"))
+    left = f"  turn {one.turn:>2}  {one.guard:<{GUARD_CELLS}} "
+    action = (f"{one.action:<{ACTION_CELLS}} ", ACTION_ROLES.get(one.action, "text"))
     room = max(20, width - LEFT_CELLS)
     said = one.detail + (f" ({one.cost})" if one.cost else "")
     first, *rest = wrapped(said, room)

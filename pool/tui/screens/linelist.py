@@ -125,7 +125,7 @@ class LineList(ScrollView, can_focus=True):
             self.scroll_to(y=self.cursor - height + 1, animate=False)
 
     def take_key(self, key: str) -> bool:
-        """Do what a key means here; False if it means nothing."""
+        """Do what a key means here, for the screen, which has all keys in their order; False if it means nothing."""
         page = max(1, self.size.height - 1)
         match key:
             case "up":
@@ -149,11 +149,6 @@ class LineList(ScrollView, can_focus=True):
             case _:
                 return False
         return True
-
-    def on_key(self, event: events.Key) -> None:
-        if self.take_key(event.key):
-            event.stop()
-            event.prevent_default()
 
     def on_click(self, event: events.Click) -> None:
         row = event.y + self._first

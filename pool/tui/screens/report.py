@@ -67,7 +67,8 @@ class ReportScreen(PanelScreen[str | None]):
 
 
 def facts(pairs: Sequence[tuple[str, str]], width: int, label_cells: int = 16) -> list[Row]:
-    """Labels and values; long values go on below."""
+    """Labels and values; long values go on below. The labels' column is as wide as they need, or label_cells."""
+    label_cells = max(label_cells, *(len(label) + 2 for label, _ in pairs)) if pairs else label_cells
     room = max(10, width - label_cells)
     out: list[Row] = []
     for label, value in pairs:

@@ -110,8 +110,7 @@ class RewindScreen(ModalScreen[str | None]):
         if plan is not None:
             has_files = bool(plan.files and plan.files.todo)
             hints.append(("Enter", "both" if has_files else "go back"))
-            hints += [("f", "only files")] if has_files else []
-            hints.append(("c", "only the conversation"))
+            hints += [("f", "only files"), ("c", "only the conversation")] if has_files else []
         hints += [("r", "redo the last undo")] if self._redo is not None else []
         return [*hints, ("Esc", "leave it")]
 
@@ -150,8 +149,10 @@ class RewindScreen(ModalScreen[str | None]):
                 self.plan.take_key(event.key)
             case "q":
                 self.dismiss(None)
-            case _:
+            case key if not self.list.take_key(key):
                 return
+            case _:
+                pass
         event.stop()
         event.prevent_default()
 
@@ -168,7 +169,8 @@ def plan_rows(rewind: Rewind) -> Iterable[Row]:
         yield Row((("No states of files are kept, so files stay as they are.", "warning"),))
         return
     left = len(plan.steps) - len(plan.todo)
-    words = f"{plural(len(plan.todo), 'file')} put back" + (f", {left} left as they are" if left else "")
+    words = f"{plural(len(plan.todo), 'file')} put back" if plan.todo else "nothing to put back"
+    words += f", {left} left as {'it is' if left == 1 else 'they are'}" if left else ""
     yield Row((("The files: ", "heading"), (words, "text")))
     for step in sorted(plan.steps, key=lambda s: s.verdict is Verdict.ALREADY):
         yield _step_row(step)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pool.agent.control import Conversation
     from pool.facekit.activity import Speed
 
-NOT_SHOWN = frozenset({"tools", "messages"})
+NOT_SHOWN = frozenset({"tools", "messages", "model"})
 """Parts of a request's head that are shown elsewhere."""
 
 MOST_MODELS = 8
@@ -38,7 +38,7 @@ def server_rows(conversation: Conversation, speed: Speed, width: int) -> Sequenc
     rows += [BLANK, heading("Model"), *facts([("name", status.model), ("thinking", status.thinking)], width)]
     rows += facts(_head(conversation.session.replies.head_json), width)
     rows += [BLANK, heading("Measured"), *facts(_measured(exchange.prefill_rate, speed), width)]
-    rows += [BLANK, heading("What it understands"), *facts(_can(link.dialect), width)]
+    rows += [BLANK, heading("What the server can"), *facts(_can(link.dialect), width)]
     for note in info.notes if info else ():
         rows += [BLANK, *(Row(((part, "warning"),)) for part in wrapped(note, width))]
     return rows
@@ -77,4 +77,4 @@ def _can(dialect: Dialect) -> list[tuple[str, str]]:
     }
     can = ", ".join(name for name, has in yes.items() if has) or "the common parts of OpenAI's interface"
     cannot = ", ".join(name for name, has in yes.items() if not has)
-    return [("it", can), *([("it never", cannot)] if cannot else [])]
+    return [("can", can), *([("cannot", cannot)] if cannot else [])]

@@ -82,7 +82,9 @@ class SessionsScreen(PanelScreen[str | None]):
     DEFAULT_CSS = (
         frame_css("SessionsScreen")
         + """
-    SessionsScreen Input { border: none; height: 1; background: $panel; padding: 0 1; }
+    SessionsScreen Input, SessionsScreen Input:focus {
+        border: none; height: 1; background: $panel; padding: 0 1;
+    }
     """
     )
 

@@ -11,23 +11,26 @@ from pool.tui.screens.bars import plot
 from pool.tui.screens.linelist import Row
 from pool.tui.screens.report import BLANK, facts, heading
 
+DIGITS, DIGITS_BELOW = 2, 10
+"""Values are shown with so many digits where all are below so much."""
+
 BESIDE_COLUMNS = 100
 """From this width on two plots stand side by side."""
 
 
-def stats_rows(points: Sequence[RequestPoint], figures: Figures, window: int, width: int) -> Sequence[Row]:
-    """The panel for a width in cells; window 0 is unknown."""
+def stats_rows(points: Sequence[RequestPoint], figures: Figures, width: int) -> Sequence[Row]:
+    """The panel for a width in cells."""
     rows: list[Row] = []
     if points:
         speeds = [point.speed for point in points if point.speed]
-        full = f" of {window:,}" if window else ""
         rows += _plots(
-            ("tokens a second, reply by reply", speeds, "accent", 0.0),
-            (f"context, tokens{full}", [float(p.context) for p in points], "user", 0.0),
+            ("tokens a second", speeds, "accent", 0.0),
+            ("tokens of context", [float(p.context) for p in points], "user", 0.0),
             width,
         )
+        told = any(point.cached for point in points)
         rows += _plots(
-            ("cached share of the prompt, %", [100 * p.cached for p in points], "success", 100.0),
+            ("percent of the prompt cached", [100 * p.cached for p in points] if told else [], "success", 100.0),
             ("seconds to the first token", [p.first_token_seconds for p in points], "warning", 0.0),
             width,
         )
@@ -47,8 +50,8 @@ def _plots(left: _Plot, right: _Plot, width: int) -> list[Row]:
 
 def _plotted(what: _Plot, width: int) -> list[Row]:
     title, values, role, top = what
-    digits = 1 if not top and max(values, default=0.0) < 10 else 0
-    last = f", last {values[-1]:,.{digits}f}" if values else ": not measured"
+    digits = DIGITS if not top and max(values, default=0.0) < DIGITS_BELOW else 0
+    last = f": last {values[-1]:,.{digits}f}" if values else ": not told"
     return [heading(title + last), *plot(values, width, role, digits=digits, top=top)]
 
 

@@ -63,7 +63,7 @@ def test_guards_are_listed_by_prompt() -> None:
     ]
     shown = text(list(guard_rows(firings(log), 60)))
     assert shown[:4] == ["loop            1 × nudge", "loop            1 × stop", "", "Prompt 1: First"]
-    assert shown[4] == "  turn 4  loop  nudge   the same call 3 times"
+    assert shown[4] == "  turn  4  loop      nudge the same call 3 times"
     assert "Prompt 2: Second [31m" in shown
     assert max(map(len, shown)) <= 60
     assert text(list(guard_rows([], 60))) == ["No guard has acted in this session."]

@@ -25,7 +25,7 @@ async def test_files_and_conversation_go_back_and_come_again(tmp_path: Path) -> 
         shown = screen_text(app)
         assert "2 files +2 -0           Make c and d" in shown
         assert "1 prompt taken back" in shown
-        assert "1 file put back, 1 left as they are" in shown
+        assert "1 file put back, 1 left as it is" in shown
         assert "delete   c.txt  +0 -1" in shown
         assert "leave    d.txt  you changed it since" in shown
         await pilot.press("up")

@@ -24,6 +24,7 @@ usage: pool [COMMAND] ...
   pool approvals        what you approved for good in this checkout: list, forget RULE, forget all
   pool config           the configuration: show, set, check, trust, import
   pool sessions         the sessions on disk: list, show, search, rename, delete, prune, path
+  pool report [ID]      one screen about a session: asked, done, not verified, changed, tested, denied
   pool diff             what a session, a run or the working tree changed
   pool commit           commit what the agent changed, with a message from the diff; yours stays as it is
   pool worktree         worktrees in which sessions work: list, merge back, remove
@@ -63,6 +64,7 @@ COMMANDS = {
     "diff": ("pool.headless.diff", "main"),
     "commit": ("pool.headless.commit", "main"),
     "worktree": ("pool.headless.worktree", "main"),
+    "report": ("pool.headless.report", "main"),
     "undo": ("pool.headless.undo", "main"),
     "stats": ("pool.headless.stats", "main"),
     "export": ("pool.headless.export", "main"),

@@ -43,10 +43,10 @@ async def test_a_session_of_two_prompts_fits_a_screen(
         call("shell", "t", command="python -m unittest -q"),
         call("shell", "d", command="rm test_it.py"),
         answer("The tests pass.\n\n" + "A long account. " * 60),
-        call("shell", "w", command="printf 'x\\n' >a$'\\e'[2J.py"),
+        call("write", "w", path="a.py", content="x\n"),
         answer("Written."),
     )
-    prompts = ("Test it.\nThen more.", "Write it.")
+    prompts = ("Test it.\nThen more.", "Write \x1b[2Jit.")
     name = await session(tmp_path, *steps, prompts=prompts, deny=("shell(rm *)",))
     monkeypatch.setenv("COLUMNS", "80")
     text = report(capsys, name)
@@ -54,7 +54,7 @@ async def test_a_session_of_two_prompts_fits_a_screen(
     assert len(lines) < 24
     assert max(map(width, lines)) <= 80
     assert "\x1b" not in text
-    assert "asked        Test it.\n             Write it.\n" in text
+    assert "asked        Test it.\n             Write \\x1b[2Jit.\n" in text
     assert "ended        completed (exit 0)" in text
     assert "not verified files were changed after the last test run" in text
     assert "tests        passed: python -m unittest -q" in text

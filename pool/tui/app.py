@@ -386,7 +386,7 @@ class PoolApp(TerminalApp):
         if len(self.screen_stack) > 1:
             if not (isinstance(self.screen, PanelScreen) and self.screen.escaped()):
                 self.screen.dismiss(None)
-        elif self._close_completion() or self.approval.close_reason() or self.questions.close_writing():
+        elif self._close_completion() or self.approval.close_writing() or self.questions.close_writing():
             return
         elif self.focused is self.box and self.box.escaped():
             self._escaped = 0.0

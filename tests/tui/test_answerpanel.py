@@ -1,0 +1,155 @@
+"""Approvals and questions in their panels: several at once, keys typed ahead, words."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from textual import events
+from textual.app import App, ComposeResult
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from pool.facekit import approving
+from pool.ports import Answer, ApprovalRequest, Question, Remember, SuggestedRule
+from pool.tui import answerpanel
+from pool.tui.approval import ApprovalPanel
+from pool.tui.question import QuestionPanel
+from pool.tui.theming import textual_theme
+from pool_themes import load
+
+SETTLE = 0.05
+
+
+class Panels(App[None]):
+    """Both panels, nothing else."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.approval = ApprovalPanel()
+        self.questions = QuestionPanel()
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return textual_theme(load("pool-dark")).variables
+
+    def compose(self) -> ComposeResult:
+        yield self.approval
+        yield self.questions
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert approving.SETTLE_SECONDS > 0.3, "a person's keys typed ahead come within that"
+    monkeypatch.setattr(answerpanel, "SETTLE_SECONDS", SETTLE)
+
+
+def request(name: str) -> ApprovalRequest:
+    rules = (SuggestedRule("shell(git push *)", "`git push`"),)
+    return ApprovalRequest(name, name, {}, "exec", "command", f"run {name}", "no rule", rules, can_keep=True)
+
+
+async def settled(pilot: Pilot[None]) -> None:
+    await pilot.pause(SETTLE * 2)
+
+
+async def test_each_letter_reaches_as_far_as_it_says() -> None:
+    app = Panels()
+    async with app.run_test() as pilot:
+        for key, reach in (
+            ("y", Remember.ONCE),
+            ("e", Remember.EXACT),
+            ("s", Remember.SIMILAR),
+            ("a", Remember.ALWAYS),
+        ):
+            answer = asyncio.create_task(app.approval.ask(request(key)))
+            await settled(pilot)
+            app.approval.focus()
+            await pilot.press(key)
+            assert ((await answer).allowed, (await answer).remember) == (True, reach)
+        assert not app.approval.has_class("open")
+
+
+async def test_a_key_typed_ahead_answers_nothing() -> None:
+    app = Panels()
+    async with app.run_test() as pilot:
+        app.approval.focus()
+        answer = asyncio.create_task(app.approval.ask(request("one")))
+        await asyncio.sleep(0)
+        app.approval.post_message(events.Key("y", "y"))
+        await asyncio.sleep(0.02)
+        assert not answer.done()
+        await settled(pilot)
+        app.approval.focus()
+        await pilot.press("n")
+        assert not (await answer).allowed
+
+
+async def test_words_typed_in_one_go_after_r_are_a_reason_and_no_answer() -> None:
+    app = Panels()
+    async with app.run_test() as pilot:
+        answer = asyncio.create_task(app.approval.ask(request("one")))
+        await settled(pilot)
+        app.approval.focus()
+        await pilot.pause()
+        for character in ("r", *"use easy", "enter"):
+            app.post_message(events.Key("space" if character == " " else character, character))
+        assert ((await answer).allowed, (await answer).reason) == (False, "use easy")
+
+
+async def test_a_second_question_does_not_disturb_words_for_the_first() -> None:
+    app = Panels()
+    async with app.run_test() as pilot:
+        first = asyncio.create_task(app.approval.ask(request("one")))
+        await settled(pilot)
+        app.approval.focus()
+        await pilot.press("r", *"yes")
+        second = asyncio.create_task(app.approval.ask(request("two")))
+        await pilot.pause()
+        await pilot.press(*"se", "enter")
+        assert (await first).reason == "yesse"
+        assert not second.done()
+        await pilot.press("y")
+        assert not second.done(), "it has only just come up"
+        await settled(pilot)
+        app.approval.focus()
+        await pilot.press("y")
+        assert (await second).allowed
+
+
+async def test_a_question_that_is_cancelled_goes_and_the_next_shows() -> None:
+    app = Panels()
+    async with app.run_test() as pilot:
+        first = asyncio.create_task(app.approval.ask(request("one")))
+        second = asyncio.create_task(app.approval.ask(request("two")))
+        await pilot.pause()
+        first.cancel()
+        await pilot.pause()
+        assert (app.approval.waiting, app.approval.shown.name) == (1, "two")
+        second.cancel()
+        await pilot.pause()
+        assert not app.approval.has_class("open")
+
+
+async def test_questions_by_digit_in_own_words_and_declined() -> None:
+    app = Panels()
+    question = Question("q", "Which one?", ("red", "blue"))
+    async with app.run_test() as pilot:
+        for keys, expected in ((["2"], Answer("blue")), (["0", *"2 teal", "enter"], Answer("2 teal")), (["d"], None)):
+            answer = asyncio.create_task(app.questions.ask(question))
+            await settled(pilot)
+            app.questions.focus()
+            await pilot.pause()
+            for key in keys:
+                app.post_message(events.Key("space" if key == " " else key, key))
+            assert await answer == expected
+            assert app.questions.query_one("#words", Input).value == ""
+
+
+async def test_without_free_words_there_is_no_zero() -> None:
+    app = Panels()
+    async with app.run_test() as pilot:
+        answer = asyncio.create_task(app.questions.ask(Question("q", "Go on?", ("go on", "end"), free_text=False)))
+        await settled(pilot)
+        app.questions.focus()
+        await pilot.press("0", "3", "1")
+        assert await answer == Answer("go on")

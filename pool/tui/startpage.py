@@ -15,7 +15,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from pool.tui.approval import SETTLE_SECONDS
+from pool.facekit.approving import SETTLE_SECONDS
 from pool.tui.completion import plain
 from pool.tui.panels import Item, Rows
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from pool.config.settings import Settings
+from pool.facekit.approving import SETTLE_SECONDS
 from pool.facekit.looking import look_at
 from pool.sim.process import spawned
-from pool.tui.approval import SETTLE_SECONDS
 from pool.tui.firststart import PORT_OWNERS, USUAL_PORTS, tried
 from tests.tui.terminal import POOL, Terminal
 

@@ -343,11 +343,8 @@ class PoolApp(TerminalApp):
 
     # -- approvals --------------------------------------------------------------------------------------------------
 
-    def on_approval_panel_raised(self) -> None:
-        self._lead_to(self.approval)
-
-    def on_question_panel_raised(self) -> None:
-        self._lead_to(self.questions)
+    def on_answer_panel_raised(self) -> None:
+        self._lead_to(self.approval if self.approval.waiting else self.questions)
 
     def _lead_to(self, panel: ApprovalPanel | QuestionPanel) -> None:
         """Give a panel the keys, unless the user is writing."""
@@ -365,10 +362,7 @@ class PoolApp(TerminalApp):
         else:
             self.box.focus()
 
-    def on_approval_panel_settled(self) -> None:
-        self._lead_on()
-
-    def on_question_panel_settled(self) -> None:
+    def on_answer_panel_settled(self) -> None:
         self._lead_on()
 
     # -- keys -------------------------------------------------------------------------------------------------------

@@ -74,7 +74,8 @@ def _head(language: str, count: int, at: Layout, number: int, *, folded: bool, i
     text = fit(f" {mark}{' · '.join(words)}", at.width - len(_COPY))
     style = at.palette.block_head
     action = f"fold:{number}" if foldable else ""
-    row = line((text, style), (_COPY, style + at.palette.link), fill=style, action=action, whole="")
+    gap, word = _COPY[: -len(_COPY.strip())], _COPY.strip()
+    row = line((text, style), (gap, style), (word, style + at.palette.link), fill=style, action=action, whole="")
     row.gutter = len(row.drawn)
     row.spots = [(len(text), row.gutter, f"copy:{number}")]
     return row

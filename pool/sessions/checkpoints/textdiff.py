@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 
+from pool.sessions.checkpoints.linematch import Opcode, grouped, opcodes
 from pool_tools.diff import counts
 from pool_tools.textfile import BINARY_SAMPLE_BYTES, binary_kind, decode
 
@@ -83,11 +83,8 @@ def _lines(data: bytes) -> list[bytes]:
     return [*out, last] if last else out
 
 
-_Opcode = tuple[str, int, int, int, int]
-
-
-def _groups(left: Sequence[bytes], right: Sequence[bytes]) -> list[list[_Opcode]]:
-    """Opcodes of `difflib`, in groups. Equal lines at the start and at the end are cut off first."""
+def _groups(left: Sequence[bytes], right: Sequence[bytes]) -> list[list[Opcode]]:
+    """Opcodes, in groups. Equal lines at the start and at the end are cut off first."""
     most = min(len(left), len(right))
     head = 0
     while head < most and left[head] == right[head]:
@@ -101,18 +98,18 @@ def _groups(left: Sequence[bytes], right: Sequence[bytes]) -> list[list[_Opcode]
         return []
     if len(a) + len(b) > COMPARED_LINES:
         lead, rest = head - skip, tail - end
-        codes: list[_Opcode] = [
+        codes: list[Opcode] = [
             ("equal", 0, lead, 0, lead),
             ("replace", lead, len(a) - rest, lead, len(b) - rest),
             ("equal", len(a) - rest, len(a), len(b) - rest, len(b)),
         ]
         groups = [codes]
     else:
-        groups = list(SequenceMatcher(None, a, b, autojunk=False).get_grouped_opcodes(CONTEXT_LINES))
+        groups = grouped(opcodes(a, b), CONTEXT_LINES)
     return [[(tag, i + skip, j + skip, k + skip, m + skip) for tag, i, j, k, m in group] for group in groups]
 
 
-def _hunk(group: Sequence[_Opcode], left: Sequence[bytes], right: Sequence[bytes]) -> Hunk:
+def _hunk(group: Sequence[Opcode], left: Sequence[bytes], right: Sequence[bytes]) -> Hunk:
     lines: list[tuple[str, bytes]] = []
     for tag, low, high, to_low, to_high in group:
         if tag == "equal":

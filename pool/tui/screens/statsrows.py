@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 
 from pool.sessions.figures import Figures
 from pool.sessions.report import report
@@ -44,15 +45,16 @@ def _plots(left: _Plot, right: _Plot, width: int) -> list[Row]:
     if width < BESIDE_COLUMNS:
         return [*_plotted(left, width), BLANK, *_plotted(right, width), BLANK]
     half = width // 2 - 1
-    pairs = zip(_plotted(left, half), _plotted(right, half), strict=True)
+    pairs = zip_longest(_plotted(left, half), _plotted(right, half), fillvalue=BLANK)
     return [*(_beside(a, b, half) for a, b in pairs), BLANK]
 
 
 def _plotted(what: _Plot, width: int) -> list[Row]:
     title, values, role, top = what
-    digits = DIGITS if not top and max(values, default=0.0) < DIGITS_BELOW else 0
-    last = f": last {values[-1]:,.{digits}f}" if values else ": not told"
-    return [heading(title + last), *plot(values, width, role, digits=digits, top=top)]
+    if not values:
+        return [heading(f"{title}: not told")]
+    digits = DIGITS if not top and max(values) < DIGITS_BELOW else 0
+    return [heading(f"{title}: last {values[-1]:,.{digits}f}"), *plot(values, width, role, digits=digits, top=top)]
 
 
 def _beside(left: Row, right: Row, half: int) -> Row:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from pathlib import Path
 
@@ -54,3 +55,36 @@ async def test_drive_answers_and_steers(tmp_path: Path) -> None:
     assert code == 7
     assert "Only write files." in last_result(server.bodies[2])
     assert "Please hurry." in last_user(server.bodies[-1])
+
+
+async def embedded(name: str, folder: Path, *steps: Step, args: tuple[str, ...]) -> tuple[int, str, ModelServer]:
+    """As `program`, for one that takes the server from the environment."""
+    async with ModelServer(*steps) as server:
+        own = {"POOL_BASE_URL": server.url, "POOL_MODEL": MODEL, "POOL_SANDBOX": "off"}
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, str(EXAMPLES / name), *args),
+            cwd=folder,
+            env={**os.environ, **own},
+            stdout=asyncio.subprocess.PIPE,
+        )
+        out, _ = await asyncio.wait_for(process.communicate(), RUN_SECONDS)
+    assert server.complaints == []
+    assert process.returncode is not None
+    return process.returncode, out.decode(), server
+
+
+async def test_own_tool_and_guard(tmp_path: Path) -> None:
+    writes = [call("write", f"w{n}", path=f"{n}.txt", content="x\n") for n in range(5)]
+    code, out, server = await embedded("own_tool.py", tmp_path, call("ticket", number=7), *writes, args=(".",))
+    assert "The greeting should say the name." in last_result(server.bodies[1])
+    assert out.splitlines()[:2] == ["ticket: ok", "write: ok"]
+    assert code == 6
+    assert sorted(p.name for p in tmp_path.iterdir()) == [f"{n}.txt" for n in range(4)]
+
+
+async def test_triage_reads_answers_in_a_form(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x\n")
+    steps = call("read", path="a.py"), answer('{"risk": "low", "why": "One line."}'), answer("Could not do it: no b.")
+    code, out, _ = await embedded("triage.py", tmp_path, *steps, args=("a.py", "b.py"))
+    assert out.splitlines() == ["a.py: low: One line.", "b.py: gave_up"]
+    assert code == 4

@@ -29,7 +29,7 @@ class FileIndex:
     """
 
     def __init__(self, workspace: Path) -> None:
-        self._workspace = workspace
+        self.workspace = workspace
         self._paths: list[str] = []
         self._listed = 0.0
 
@@ -40,9 +40,9 @@ class FileIndex:
 
     def refresh(self) -> None:
         """List the workspace (blocking: for a thread)."""
-        files = _by_ripgrep(self._workspace)
+        files = _by_ripgrep(self.workspace)
         if files is None:
-            files = _by_walking(self._workspace)
+            files = _by_walking(self.workspace)
         folders = {"/".join(p.split("/")[:n]) + "/" for p in files for n in range(1, p.count("/") + 1)}
         self._paths = sorted(folders | set(files), key=lambda p: (p.count("/"), p))
         self._listed = time.monotonic()

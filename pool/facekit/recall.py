@@ -31,8 +31,13 @@ class Recall:
     """The prompts of one workspace, oldest first, and a place in them while the user looks back."""
 
     def __init__(self, workspace: Path, folder: Path | None = None) -> None:
+        self._folder = folder or recall_folder()
+        self.move(workspace)
+
+    def move(self, workspace: Path) -> None:
+        """Be the history of another workspace from now on."""
         name = hashlib.sha256(os.fsencode(workspace)).hexdigest()[:24]
-        self._path = (folder or recall_folder()) / f"{name}.jsonl"
+        self._path = self._folder / f"{name}.jsonl"
         self._draft = self._path.with_suffix(".draft")
         self._prompts: list[str] | None = None
         self._at = 0
@@ -89,7 +94,7 @@ class Recall:
             if not text:
                 self._draft.unlink(missing_ok=True)
                 return
-            self._folder()
+            self._make_folder()
             _write_private(self._draft, text.encode("utf-8", "surrogatepass"), append=False)
 
     def draft(self) -> str:
@@ -102,11 +107,11 @@ class Recall:
     def _write(self, prompts: list[str], *, append: bool) -> None:
         rows = "".join(json.dumps({"prompt": p}) + "\n" for p in prompts)
         with contextlib.suppress(OSError):
-            self._folder()
+            self._make_folder()
             _write_private(self._path, rows.encode(), append=append)
 
-    def _folder(self) -> None:
-        self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    def _make_folder(self) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
 
 def _write_private(path: Path, data: bytes, *, append: bool) -> None:

@@ -62,6 +62,10 @@ class Terminal(Protocol):
         """A question came up, and what it is about is said; the answers are to be shown."""
         ...
 
+    def moved(self) -> None:
+        """The conversation works in another folder from now on."""
+        ...
+
     def leave(self, code: int) -> None:
         """End the interface."""
         ...
@@ -281,15 +285,19 @@ class Chat:
             case "open":
                 self.feed.remark(f"{action.value} belongs to the full-screen interface: pool")
             case "resume":
-                self._spawn(self._reopen(action.value))
+                self._spawn(self._reopen(action.value, action.folder))
             case _:
                 self._spawn(self._reopen(""))
 
-    async def _reopen(self, resume: str) -> None:
-        """Leave this session and begin a new one, or go on with another."""
+    async def _reopen(self, resume: str, folder: str = "") -> None:
+        """Leave this session and begin a new one, or go on with another; folder is where, "" for this one."""
         await self.driver.close()
-        self.settings = replace(self.settings, resume=resume, continue_last=False, fork="")
+        place = Path(folder) if folder else self.settings.workspace
+        self.settings = replace(self.settings, workspace=place, resume=resume, continue_last=False, fork="")
         self.driver.settings = self.settings
+        if folder:
+            self.recall.move(place)
+            self.terminal.moved()
         self.opened.clear()
         self.ran = False
         self.feed.remark(f"going on with session {resume}" if resume else "a new session")

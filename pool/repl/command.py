@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from pool.config.settings import Settings
+from pool.facekit.comeback import come_back
 from pool.repl.ink import Ink
 
 if TYPE_CHECKING:
@@ -45,4 +46,4 @@ def can_edit() -> bool:
 
 def _tell(chat: Chat) -> None:
     if chat.ran and (session := chat.driver.kept_session):
-        print(f"To go on with this session: pool chat -r {session}", flush=True)
+        print(f"To go on with this session: {come_back('pool chat', session, chat.settings.workspace)}", flush=True)

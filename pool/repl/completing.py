@@ -22,9 +22,11 @@ MOST_ABOUT = 60
 class Offers(Completer):
     """Files are listed in a thread and matched in one, so that typing never waits for a disk."""
 
-    def __init__(self, workspace: Path, conversation: Callable[[], Conversation | None]) -> None:
+    def __init__(self, workspace: Callable[[], Path], conversation: Callable[[], Conversation | None]) -> None:
+        """workspace gives the folder whose files are offered; it may become another one."""
         self._conversation = conversation
-        self._index = FileIndex(workspace)
+        self._workspace = workspace
+        self._index = FileIndex(workspace())
         self._busy = asyncio.Lock()
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
@@ -40,6 +42,8 @@ class Offers(Completer):
                 yield completion
         elif word.startswith("@") or (complete_event.completion_requested and word):
             async with self._busy:
+                if (workspace := self._workspace()) != self._index.workspace:
+                    self._index = FileIndex(workspace)
                 if not self._index.fresh:
                     await asyncio.to_thread(self._index.refresh)
                 found = await asyncio.to_thread(self._index.match, word.removeprefix("@"))

@@ -99,6 +99,9 @@ class PlainFace:
             self.say(f"  {key}  {words}")
         self._prompt(f"{query.writes[query.writing] if query.writing else 'your answer:'} ")
 
+    def moved(self) -> None:
+        """Lines are not brought back here."""
+
     def leave(self, code: int) -> None:
         """End."""
         self._code = code

@@ -61,7 +61,7 @@ class Screen:
         self.box = Buffer(
             multiline=True,
             history=Past(self.chat.recall),
-            completer=Offers(settings.workspace, lambda: self.chat.conversation),
+            completer=Offers(lambda: self.chat.settings.workspace, lambda: self.chat.conversation),
             complete_while_typing=True,
             on_text_changed=self._typed,
         )
@@ -128,6 +128,11 @@ class Screen:
     def ask(self, query: Query) -> None:
         """The answers stand above the prompt until one is given."""
         self.app.invalidate()
+
+    def moved(self) -> None:
+        """Up brings back what was typed in the folder that is worked in now."""
+        self.box.history = Past(self.chat.recall)
+        self.box.reset(self.box.document)
 
     def leave(self, code: int) -> None:
         """End the interface."""

@@ -14,6 +14,7 @@ from pool.facekit.answers import answer_text
 from pool.facekit.editor import EditorError, edited
 from pool.facekit.shellline import ShellLine
 from pool.tui.askline import AskLine
+from pool.tui.attention import window_title
 from pool.tui.completion import Offer
 from pool.tui.helptext import help_text, welcome_text
 from pool.tui.note import Note
@@ -231,6 +232,9 @@ class Actions:
         app.settings = app.driver.settings = replace(
             app.settings, workspace=place, resume=resume, continue_last=False, fork=""
         )
+        if folder:
+            app.recall.move(place)
+        app.write(window_title(place, ""))
         self.welcome()
         app.driver.start()
 

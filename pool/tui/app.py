@@ -114,7 +114,7 @@ class PoolApp(TerminalApp):
         )
         self.actions = Actions(self)
         self.first_start = FirstStart(self)
-        self.offers = Offers(settings.workspace, self.actions.command_offers)
+        self.offers = Offers(lambda: self.settings.workspace, self.actions.command_offers)
         self._first_prompt = prompt
         self.theme_name = theme
         self._escaped = self._interrupted = self._stopped = 0.0

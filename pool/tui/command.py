@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pool.config.interface import AUTO_THEME
 from pool.config.settings import Settings
+from pool.facekit.comeback import come_back
 from pool.facekit.plain import plain
 from pool.tui.app import PoolApp
 from pool.tui.background import Question, theme_for
@@ -46,7 +47,7 @@ def run_app(settings: Settings, question: Question, *, prompt: str = "", own_the
     if app.ran and (session := app.driver.kept_session):
         # In a browser stdout is not for words.
         out = sys.stderr if in_browser(os.environ) else sys.stdout
-        out.write(f"To go on with this session: pool -r {session}\n")
+        out.write(f"To go on with this session: {come_back('pool', session, app.settings.workspace)}\n")
     return EXIT_INTERNAL if app.fault is not None else app.return_code or code or 0
 
 

@@ -16,9 +16,11 @@ CommandOffers = Callable[[str], Sequence[Offer]]
 class Offers:
     """Finds offers; files are listed in a thread and matched in one, so that typing never waits for a disk."""
 
-    def __init__(self, workspace: Path, commands: CommandOffers) -> None:
+    def __init__(self, workspace: Callable[[], Path], commands: CommandOffers) -> None:
+        """workspace gives the folder whose files are offered; it may become another one."""
         self._commands = commands
-        self._index = FileIndex(workspace)
+        self._workspace = workspace
+        self._index = FileIndex(workspace())
         self._busy = asyncio.Lock()
 
     async def find(self, line: str, word: str) -> Sequence[Offer]:
@@ -32,6 +34,8 @@ class Offers:
     async def files(self, typed: str) -> Sequence[Offer]:
         """Files and folders that fit, as they stand in a prompt."""
         async with self._busy:
+            if (workspace := self._workspace()) != self._index.workspace:
+                self._index = FileIndex(workspace)
             if not self._index.fresh:
                 await asyncio.to_thread(self._index.refresh)
             found = await asyncio.to_thread(self._index.match, typed)

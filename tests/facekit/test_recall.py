@@ -25,6 +25,18 @@ def test_another_start_remembers_and_another_workspace_does_not(tmp_path: Path) 
     assert Recall(tmp_path / "b", tmp_path).prompts == []
 
 
+def test_a_move_to_another_workspace_leaves_the_prompts_behind(tmp_path: Path) -> None:
+    Recall(tmp_path / "b", tmp_path).add("there")
+    recall = Recall(tmp_path / "a", tmp_path)
+    recall.add("here")
+    assert recall.back("") == "here"
+    recall.move(tmp_path / "b")
+    assert recall.back("unsent") == "there"
+    recall.add("there too")
+    assert Recall(tmp_path / "a", tmp_path).prompts == ["here"]
+    assert Recall(tmp_path / "b", tmp_path).prompts == ["there", "there too"]
+
+
 def test_the_same_twice_is_kept_once(tmp_path: Path) -> None:
     recall = Recall(tmp_path, tmp_path)
     recall.add("go on")

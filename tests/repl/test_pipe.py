@@ -59,3 +59,19 @@ def test_endings(tmp_path: Path, server: Callable[..., str]) -> None:
     gone = chat(tmp_path / "work", "--base-url", url, stdin="a\nb\nc\n", reader="head -1")
     assert gone.returncode == 141
     assert gone.stderr == ""
+
+
+def test_a_move_takes_the_conversation_along(tmp_path: Path, server: Callable[..., str]) -> None:
+    """After `/move` commands run in the worktree, and the way back names it."""
+    work = tmp_path / "work"
+    work.mkdir()
+    identity = ("-c", "user.name=T", "-c", "user.email=t@example.org")
+    for args in (("init", "-qb", "main"), ("commit", "-q", "--allow-empty", "-m", "First")):
+        subprocess.run(["git", *identity, *args], cwd=work, check=True)
+    url = server("t</think>yes", f"t</think>{SHELL.format('pwd > where.txt')}", "t</think>done")
+    flags = ("--base-url", url, "--mode", "allow-all")
+    talk = chat(work, *flags, stdin="first\n/move side\nsay where\n! pwd\n")
+    tree = tmp_path / "work.worktrees" / "side"
+    assert (tree / "where.txt").read_text() == f"{tree}\n", talk.stdout
+    assert f"{tree}\n" in talk.stdout.partition("! pwd")[2]
+    assert re.search(rf"pool chat -C {tree} -r [0-9a-f-]{{36}}\n$", talk.stdout)

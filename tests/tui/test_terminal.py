@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -263,3 +264,30 @@ def test_a_shell_line_of_ones_own_goes_with_the_next_prompt(start: Starts) -> No
     ask(terminal, "what did I run?")
     terminal.wait_for("I ran this in my own shell: echo $((40+2))")
     terminal.wait_for("completed")
+
+
+def test_a_move_offers_files_and_prompts_of_the_worktree(start: Starts, tmp_path: Path) -> None:
+    """After `/move`: `@` lists what lies there, Up brings back what was typed there, and the way back names it."""
+    work, tree = tmp_path / "work", tmp_path / "work.worktrees" / "side"
+    work.mkdir()
+    identity = ("-c", "user.name=T", "-c", "user.email=t@example.org")
+    for args in (("init", "-qb", "main"), ("commit", "-q", "--allow-empty", "-m", "First")):
+        subprocess.run(["git", *identity, *args], cwd=work, check=True)
+    (work / "only_here.txt").write_text("")
+    terminal = start("Hm.</think>Yes.", columns=100)
+    ask(terminal, "first")
+    terminal.wait_for("completed")
+    terminal.send("/move side\r")
+    terminal.wait_for(lambda text: "work.worktrees/side" in text and "▌ first" in text and "laguna-sim" in text)
+    (tree / "only_there.txt").write_text("")
+    terminal.send("@only")
+    screen = terminal.wait_for("only_there.txt")
+    assert "only_here.txt" not in screen
+    terminal.send("\x15\x1b[A")
+    time.sleep(0.5)
+    assert "/move side" not in terminal.text.rpartition("▌ first")[2]
+    terminal.send("\x03\x03")
+    terminal.wait_for("Ctrl+C again leaves")
+    terminal.send("\x03")
+    terminal.wait_end()
+    assert re.search(rb"pool -C \S+/work.worktrees/side -r [0-9a-f-]{36}", bytes(terminal.raw))

@@ -21,6 +21,7 @@ usage: pool [COMMAND] ...
   pool attach ID        show a detached run, steer it, answer what it asks; Ctrl-C leaves it
   pool stop ID          end a detached run; --now kills it
   pool exec -p "PROMPT" the same with the flags and the records of Poolside's pool exec
+  pool batch FILE       many prompts (JSON lines), several at a time, each in a folder of its own; --resume goes on
   pool approvals        what you approved for good in this checkout: list, forget RULE, forget all
   pool config           the configuration: show, set, check, trust, import
   pool sessions         the sessions on disk: list, show, search, rename, delete, prune, path
@@ -58,6 +59,7 @@ COMMANDS = {
     "attach": ("pool.headless.live.attach", "main"),
     "stop": ("pool.headless.live.stop", "main"),
     "exec": ("pool.headless.poolside", "main"),
+    "batch": ("pool.headless.batch.command", "main"),
     "approvals": ("pool.headless.approvals", "main"),
     "config": ("pool.cli.config.command", "main"),
     "sessions": ("pool.headless.sessions", "main"),

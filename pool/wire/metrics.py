@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from pool.wire.dialects.base import Dialect
@@ -15,10 +15,14 @@ METRICS_PATH = "/metrics"
 
 @dataclass(frozen=True, slots=True)
 class ServerLoad:
-    """Requests that the server works on and that wait for a place; all users of the server together."""
+    """Requests that the server works on and that wait for a place; all users of the server together.
+
+    preemptions counts requests that were thrown out of a full cache since the server started, 0 if it does not tell.
+    """
 
     running: int
     waiting: int
+    preemptions: int = 0
 
 
 def read_metrics(text: str) -> dict[str, float]:
@@ -44,7 +48,7 @@ def load_of(values: Mapping[str, float], dialect: Dialect) -> ServerLoad | None:
     running, waiting = values.get(dialect.running_metric), values.get(dialect.waiting_metric)
     if running is None or waiting is None:
         return None
-    return ServerLoad(int(running), int(waiting))
+    return ServerLoad(int(running), int(waiting), int(values.get(dialect.preemption_metric, 0)))
 
 
 async def fetch_load(transport: Transport, dialect: Dialect, timeout_s: float) -> ServerLoad | None:
@@ -52,10 +56,15 @@ async def fetch_load(transport: Transport, dialect: Dialect, timeout_s: float) -
 
     A request that has got its HTTP 200 but no byte may be queued or in prefill: only this tells the two apart (vLLM).
     """
-    if not dialect.running_metric:
-        return None
+    return await fetch_load_of_any(transport, (dialect,), timeout_s) if dialect.running_metric else None
+
+
+async def fetch_load_of_any(transport: Transport, dialects: Iterable[Dialect], timeout_s: float) -> ServerLoad | None:
+    """As `fetch_load`, for a server of which it is not known which of these it is."""
     try:
         fetched = await transport.get(METRICS_PATH, timeout_s)
     except ServerProblem:
         return None
-    return load_of(read_metrics(fetched.body.decode("utf-8", "replace")), dialect)
+    values = read_metrics(fetched.body.decode("utf-8", "replace"))
+    loads = (load_of(values, dialect) for dialect in dialects if dialect.running_metric)
+    return next((load for load in loads if load is not None), None)

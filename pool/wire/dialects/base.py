@@ -87,6 +87,7 @@ class Dialect:
     tokenizer: TokenizerKind = TokenizerKind.NONE
     running_metric: str = ""
     waiting_metric: str = ""
+    preemption_metric: str = ""
     speculation_metric: str = ""
     window_remedy: str = "start the server with a larger context window"
     window_when_loaded: bool = False

@@ -22,6 +22,7 @@ DIALECT = Dialect(
     tokenizer=TokenizerKind.CHAT,
     running_metric="vllm:num_requests_running",
     waiting_metric="vllm:num_requests_waiting",
+    preemption_metric="vllm:num_preemptions",
     speculation_metric="vllm:spec_decode_num_drafts",
     window_remedy="start vLLM with a larger --max-model-len",
     overflow="HTTP 400; 0.25.1 also refuses prompt plus max_tokens over the window, 0.32.0 cuts max_tokens in silence",

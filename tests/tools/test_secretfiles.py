@@ -60,7 +60,7 @@ def checkout(tmp_path: Path) -> Path:
 def test_what_git_keeps_and_dependencies_are_not_hidden(checkout: Path) -> None:
     assert list(HiddenFiles(checkout)) == [checkout / ".env", checkout / "deploy/id_rsa"]
     git(checkout, "update-index", "--index-version=4")
-    assert list(HiddenFiles(checkout)) == []  # which names it has cannot be told, so none is touched
+    assert list(HiddenFiles(checkout)) == [checkout / ".env", checkout / "deploy/id_rsa"]
 
 
 def test_what_is_allowed_or_shown_is_not_hidden_any_more(checkout: Path) -> None:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
+from pool_tools.gitindex import Unreadable, keeps
 from pool_tools.globs import compile_glob
 from pool_tools.walk import DEPENDENCY_FOLDERS, REPOSITORY_FOLDERS
 
@@ -26,10 +27,6 @@ FOLDERS_DEEP = 4
 MOST_FOLDERS = 2_000
 MOST_FILES = 50
 """So far files are looked for at a session's start, and so many are hidden: each costs a command some 0.1 ms."""
-
-INDEX_BYTES = 64 * 1024 * 1024
-_PLAIN_INDEX = (b"DIRC\x00\x00\x00\x02", b"DIRC\x00\x00\x00\x03")
-"""How an index of git begins in whose versions every name stands as it is."""
 
 _NAMES = tuple(compile_glob(name) for name in SECRET_NAMES)
 
@@ -97,7 +94,10 @@ def _found(root: Path) -> Iterator[Path]:
 
 
 def _kept_by_git(path: str) -> bool:
-    """Whether the index of the repository around a file has it, or cannot be read: then it is left as it is."""
+    """Whether the repository around a file has it in its index; an index too large to be read is taken to.
+
+    One that was added while it was hidden is there without content, and is a secret still.
+    """
     folder = os.path.dirname(path)
     while not os.path.lexists(os.path.join(folder, ".git")):
         above = os.path.dirname(folder)
@@ -105,24 +105,9 @@ def _kept_by_git(path: str) -> bool:
             return False
         folder = above
     try:
-        with open(_index(os.path.join(folder, ".git")), "rb") as file:
-            data = file.read(INDEX_BYTES)
-    except FileNotFoundError:
-        return False
-    except OSError:
+        return keeps(Path(folder, ".git"), os.fsencode(os.path.relpath(path, folder)))
+    except Unreadable:
         return True
-    if not data.startswith(_PLAIN_INDEX):
-        return True
-    return os.fsencode(os.path.relpath(path, folder)) + b"\0" in data
-
-
-def _index(pointer: str) -> str:
-    """The index of a repository; `.git` may be a file that says where the repository is."""
-    if os.path.isdir(pointer):
-        return os.path.join(pointer, "index")
-    with open(pointer, encoding="utf-8", errors="surrogateescape") as file:
-        folder = file.read(4096).removeprefix("gitdir:").strip()
-    return os.path.join(os.path.dirname(pointer), folder, "index")
 
 
 def left_out(names: Sequence[str]) -> str:

@@ -15,6 +15,7 @@ from pool.agent.checkpointing import Checkpointer
 from pool.agent.compaction import Compactor
 from pool.agent.confinement import Confinement, confine
 from pool.agent.exchange import Exchange
+from pool.agent.gitwork.begun import begun_words
 from pool.agent.goingon import GoingOn
 from pool.agent.guards import Guard
 from pool.agent.guards.budgets import budget_guards
@@ -157,7 +158,8 @@ async def open_session(settings: Settings, approver: Approver, extras: Extras = 
         agent.on_prompt = lambda: _begin(instructions, agent, kept)
         chosen = link.info.notes if link.info and not settings.model else ()
         lesser = (confinement.lesser,) if confinement.lesser else ()
-        for note in [*opened.notes, *chosen, *found.notes(), *lesser]:
+        begun = [words] if (words := begun_words(settings.workspace)) else []
+        for note in [*opened.notes, *chosen, *found.notes(), *lesser, *begun]:
             hub.emit(Notice("warning", note))
         if confined and confinement.found.reason:
             hub.emit(Notice("info", confinement.note))

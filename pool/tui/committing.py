@@ -45,7 +45,8 @@ class Committing:
             return
         self._mark = mark_of(proposal)
         if not proposal.hunks and not self._everything:
-            self._app.transcript.add(Note("nothing of the agent's is left to commit (/commit --all takes all)", TITLE))
+            nothing = "nothing of the agent's is left to commit (/commit --all takes all)"
+            self._app.transcript.add(Note("\n".join([*proposal.notes, nothing]), TITLE))
             return
         kept = chosen if chosen is not None and before == self._mark else proposal.chosen
         offered = Offered(proposal, kept, self._message, problem)

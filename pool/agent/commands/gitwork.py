@@ -73,7 +73,7 @@ async def _commit(conversation: Conversation, typed: Typed) -> CommandResult:
                 return _picking(proposal, line)
             chosen = proposal.chosen if line.hunks is None else line.hunks
             if not chosen:
-                return CommandResult((_nothing(proposal),), ok=False)
+                return CommandResult((*proposal.notes, _nothing(proposal)), ok=False)
             if line.now:
                 return await _done(conversation, repo, proposal, chosen, line.message)
             return await _shown(conversation, repo, proposal, line, chosen)

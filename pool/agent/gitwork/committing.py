@@ -10,6 +10,7 @@ import secrets
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from pool.agent.gitwork.begun import Begun, left_begun, note_begun, note_ended
 from pool.agent.gitwork.blobs import read_blobs, update_index, write_blobs
 from pool.agent.gitwork.blocks import merged
 from pool.agent.gitwork.errors import GitWorkError
@@ -18,6 +19,7 @@ from pool.agent.gitwork.proposal import LINK, CommitProposal
 from pool_tools.api import Confirm, ToolError
 from pool_tools.git.failures import failure
 from pool_tools.git.runner import Output
+from pool_tools.git.status import operation_in
 from pool_tools.text import printable, visible
 
 NO_OBJECT = "0" * 40
@@ -87,12 +89,45 @@ async def commit(
     before = await _entries(repo, list(taken), "ls-tree", "-z", "HEAD") if proposal.head else {}
     staged = await _entries(repo, list(taken), "ls-files", "--stage", "-z")
     await _check_staging(repo, before, staged, new)
-    output, signed = await _commit(repo, proposal, new, message, confirm)
+    note_begun(repo.repository, Begun(proposal.head, {p: _pair(before.get(p)) for p in taken}))
+    try:
+        output, signed = await _commit(repo, proposal, new, message, confirm)
+    except GitWorkError:
+        note_ended(repo.repository)
+        raise
     done = (await repo.ask("rev-parse", "HEAD")).line
     notes = await _follow(repo, list(taken), before)
+    note_ended(repo.repository)
     subject = (await repo.ask("log", "-1", "--format=%s")).line
     told = printable(output.text).strip("\n")
     return Committed(done, subject, tuple(sorted(taken)), signed, told, tuple(notes))
+
+
+async def finish_begun(repo: RepoGit) -> list[str]:
+    """Bring the index up to a commit whose process was ended before it could; what was done, for people.
+
+    Nothing is done while git is in the middle of something else.
+    """
+    begun = left_begun(repo.repository)
+    if begun is None or operation_in(str(repo.repository.folder)):
+        return []
+    repo.refuse_if_locked()
+    parents = (await repo.git.read("rev-list", "--parents", "--max-count=1", "HEAD", "--")).line.split()
+    if not parents or parents[0] == begun.head:
+        note_ended(repo.repository)
+        return []
+    paths = list(begun.before)
+    if (parents[1:2] or [""]) != [begun.head]:
+        note_ended(repo.repository)
+        names = ", ".join(visible(path) for path in paths[:3]) + (" …" if len(paths) > 3 else "")
+        return [f"Pool was ended in a commit that others followed: git diff --cached tells what is staged of {names}"]
+    notes = await _follow(repo, paths, {path: _Entry(*pair) for path, pair in begun.before.items() if pair})
+    note_ended(repo.repository)
+    return [f"the index was brought up to {parents[0][:10]}, in the making of which Pool was ended", *notes]
+
+
+def _pair(entry: _Entry | None) -> tuple[str, str] | None:
+    return (entry.mode, entry.oid) if entry else None
 
 
 async def _check_unmoved(repo: RepoGit, proposal: CommitProposal) -> None:

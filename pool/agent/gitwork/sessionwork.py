@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from pool.agent.gitwork.committing import Committed, commit, with_trailer
+from pool.agent.gitwork.committing import Committed, commit, finish_begun, with_trailer
 from pool.agent.gitwork.errors import GitWorkError
 from pool.agent.gitwork.opening import RepoGit
 from pool.agent.gitwork.proposal import CommitProposal, propose
@@ -22,14 +22,20 @@ NO_CHECKPOINTS = "the session keeps no checkpoints, so what the agent changed is
 async def propose_work(
     repo: RepoGit, session: str, workspace: Path, *, everything: bool = False, paths: Iterable[str] = ()
 ) -> CommitProposal:
-    """As `propose`, of a session by its id, "" for none. Raises `GitWorkError` if nothing is known of its changes."""
+    """As `propose`, of a session by its id, "" for none. Raises `GitWorkError` if nothing is known of its changes.
+
+    A commit that was left unfinished is finished before; the proposal's notes say so.
+    """
+    finished = await finish_begun(repo)
     folder = checkpoints_folder(sessions_folder(), session or "none")
     named = list(paths)
     if not folder.exists() and not everything and not named:
         raise GitWorkError(f"{NO_CHECKPOINTS}; --all commits everything that differs from the last commit")
     try:
         with ChangesView(folder, workspace) as view:
-            return await propose(repo, view, everything=everything, paths=named)
+            proposal = await propose(repo, view, everything=everything, paths=named)
+            proposal.notes = (*finished, *proposal.notes)
+            return proposal
     except OSError as error:
         raise GitWorkError(f"the workspace cannot be read: {error.strerror} ({error.filename})") from None
 

@@ -15,7 +15,6 @@ from pool.agent.checkpointing import Checkpointer
 from pool.agent.compaction import Compactor
 from pool.agent.confinement import Confinement, confine
 from pool.agent.exchange import Exchange
-from pool.agent.gitwork.begun import begun_words
 from pool.agent.goingon import GoingOn
 from pool.agent.guards import Guard
 from pool.agent.guards.budgets import budget_guards
@@ -43,7 +42,7 @@ from pool.agent.toolchoice import chosen_tools
 from pool.config.settings import Mode, Settings
 from pool.events import Notice
 from pool.ports import Approver
-from pool.sessions.store import sessions_folder
+from pool.sessions.store import commits_folder, sessions_folder
 from pool.wire.dialects import for_address
 from pool.wire.reading import DEFAULT_THINK_TAGS, Expectation
 from pool.wire.request import Head, RequestBuilder, Sampling
@@ -158,8 +157,7 @@ async def open_session(settings: Settings, approver: Approver, extras: Extras = 
         agent.on_prompt = lambda: _begin(instructions, agent, kept)
         chosen = link.info.notes if link.info and not settings.model else ()
         lesser = (confinement.lesser,) if confinement.lesser else ()
-        begun = [words] if (words := begun_words(settings.workspace)) else []
-        for note in [*opened.notes, *chosen, *found.notes(), *lesser, *begun]:
+        for note in [*opened.notes, *chosen, *found.notes(), *lesser, *_begun(settings)]:
             hub.emit(Notice("warning", note))
         if confined and confinement.found.reason:
             hub.emit(Notice("info", confinement.note))
@@ -177,6 +175,16 @@ async def open_session(settings: Settings, approver: Approver, extras: Extras = 
             opened.earlier.queued,
             _undo(opened, settings, agent, kept),
         )
+
+
+def _begun(settings: Settings) -> list[str]:
+    """What is to be said of a commit that was left unfinished here."""
+    if not commits_folder().is_dir():
+        return []
+    from pool.agent.gitwork.begun import begun_words
+
+    words = begun_words(settings.workspace)
+    return [words] if words else []
 
 
 def _checkpointer(

@@ -47,6 +47,11 @@ def sessions_folder() -> Path:
     return base / "pool" / "sessions"
 
 
+def commits_folder() -> Path:
+    """Notes of commits that are being made; there only while there are any. See `pool.agent.gitwork.begun`."""
+    return sessions_folder().parent / "commits"
+
+
 def short_id(session: str) -> str:
     """The short form of an id."""
     return session[-SHORT_ID_CHARS:]

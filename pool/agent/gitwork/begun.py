@@ -17,7 +17,7 @@ from typing import Any, cast
 
 from pool.config.writing import write_whole
 from pool.sessions.checkpoints.repository import Repository, repository_of
-from pool.sessions.store import sessions_folder
+from pool.sessions.store import commits_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,7 @@ def note_ended(repository: Repository) -> None:
     """The index has followed, or no commit was made."""
     with contextlib.suppress(OSError):
         _path(repository).unlink()
+        commits_folder().rmdir()
 
 
 def left_begun(repository: Repository) -> Begun | None:
@@ -55,8 +56,6 @@ def left_begun(repository: Repository) -> Begun | None:
 
 def begun_words(workspace: Path) -> str:
     """What a person should know when a session starts: a commit was made here whose index did not follow; else ""."""
-    if not _folder().is_dir():
-        return ""
     repository = repository_of(Path(os.path.realpath(workspace)))
     if repository is None or (begun := left_begun(repository)) is None or _head(repository) in ("", begun.head):
         return ""
@@ -77,10 +76,6 @@ def _head(repository: Repository) -> str:
         return ""
 
 
-def _folder() -> Path:
-    return sessions_folder().parent / "commits"
-
-
 def _path(repository: Repository) -> Path:
     name = hashlib.sha256(os.fsencode(os.path.realpath(repository.folder))).hexdigest()[:24]
-    return _folder() / f"{name}.json"
+    return commits_folder() / f"{name}.json"

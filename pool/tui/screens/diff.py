@@ -113,6 +113,8 @@ class DiffScreen(ModalScreen[None]):
 
     def _file_marks(self, file: FileView) -> Sequence[Run]:
         hunks = file.hunks or ()
+        if not hunks and file.path in self._review.taken_back:
+            return [("↶ taken back ", "warning")]
         kept = sum(hunk.key in self._review.kept for hunk in hunks)
         done = [("✓ ", "success")] if hunks and kept == len(hunks) else []
         return [*done, ("┃ ", "accent")] if self._review.of(file, None) else done
@@ -205,7 +207,7 @@ class DiffScreen(ModalScreen[None]):
         if done.failures:
             self._show(f"not taken back: {done.failures[0].why}", "error")
         elif done.steps:
-            self._review.taken_back |= {one.key for one in hunks}
+            self._review.taken_back |= {one.key for one in hunks} or {file.path}
             self._show(f"taken back: {what}; /redo undoes that")
         else:
             self._show("nothing is left of it to take back", "warning")

@@ -11,6 +11,12 @@ from pool.tui.transcript.diffparse import DiffLine, in_order, pairs
 MARKED_LINES = 400
 """In longer hunks the words that differ are not looked for."""
 
+NO_END = "  (no line end)"
+"""After a last line that has none."""
+
+RETURN = " ␍"
+"""After lines that end with CR LF, where others do not."""
+
 Signed = tuple[str, bytes]
 """A blank, `-` or `+`, and the line with its end."""
 
@@ -64,8 +70,13 @@ def hunk_view(number: int, path: str, old_start: int, new_start: int, signed: Se
     old, new = old_start + 1, new_start + 1
     digest = hashlib.sha256(path.encode("utf-8", "surrogateescape"))
     place = 0
+    returns = {line.endswith(b"\r\n") for _, line in signed}
     for sign, data in signed:
         text = data.decode("utf-8", "replace").removesuffix("\n").removesuffix("\r")
+        if not data.endswith(b"\n"):
+            text += NO_END
+        elif len(returns) > 1 and data.endswith(b"\r\n"):
+            text += RETURN
         if sign != " ":
             place = place or new
             digest.update(sign.encode() + data)

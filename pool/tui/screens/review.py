@@ -27,7 +27,10 @@ class Comment:
 
 @dataclass(slots=True)
 class Review:
-    """Kept while a session is open, so that closing the panel loses nothing. The sets hold keys of hunks."""
+    """Kept while a session is open, so that closing the panel loses nothing.
+
+    The sets hold keys of hunks, or paths of files that have none.
+    """
 
     kept: set[str] = field(default_factory=set[str])
     taken_back: set[str] = field(default_factory=set[str])

@@ -96,6 +96,21 @@ async def test_odd_names_and_bytes_are_data(tmp_path: Path) -> None:
         assert "\\x1b]52;c;aGk=\\x07[red] tab\\u202e" in shown
 
 
+async def test_what_is_no_text_and_what_has_no_line_end(tmp_path: Path) -> None:
+    make = "head -c 300 /dev/zero > bin; rm b.txt; chmod +x a.txt; printf 'x\\r\\ny' > ends"
+    async with working(tmp_path / "work", call("shell", command=make), answer("x")) as (app, pilot):
+        app.actions.command("/diff")
+        await until(pilot, lambda: isinstance(app.screen, DiffScreen) and "ends" in rows(app))
+        shown = rows(app)
+        assert "▾ a.txt  mode 100644 to 100755" in shown
+        assert "▾ b.txt deleted  +0 -1" in shown
+        assert "▾ bin created  binary" in shown
+        assert " 1 + x ␍\n 2 + y  (no line end)" in shown
+        await pilot.press("r", "r")
+        await until(pilot, lambda: "↶ taken back a.txt" in rows(app))
+        assert (tmp_path / "work" / "a.txt").stat().st_mode & 0o111 == 0
+
+
 def test_long_hunks_are_quoted_in_part() -> None:
     review = Review()
     from pool.tui.screens.diffmodel import FileView, hunk_view

@@ -13,6 +13,7 @@ import json
 import os
 import signal
 import sys
+import traceback
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -131,6 +132,12 @@ def _child(settings: Settings, prompt: str, wishes: GitWishes, options: LiveOpti
         if not session:
             tell({"reason": reason.value, "detail": str(error), "remedy": str(getattr(error, "remedy", ""))})
         return STOP_TABLE[reason].exit
+    except Exception as error:
+        # Nobody is there to see a traceback: the log keeps it, and who started the run is told.
+        traceback.print_exc()
+        if not session:
+            tell({"reason": StopReason.INTERNAL_ERROR.value, "detail": f"Pool failed inside: {error!r}", "remedy": ""})
+        return STOP_TABLE[StopReason.INTERNAL_ERROR].exit
     finally:
         _drop_empty(log_of(session[0]) if session else log)
 

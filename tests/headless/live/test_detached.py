@@ -257,6 +257,18 @@ def test_one_process_alone_holds_a_session(tmp_path: Path, monkeypatch: pytest.M
     folder.unlink()
 
 
+def test_a_session_that_is_open_elsewhere_is_listed_too(slow: RunningSim, tmp_path: Path) -> None:
+    line = command(slow.url, "-o", "stream-json", QUESTION)
+    with subprocess.Popen(line, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as run:
+        assert run.stdout is not None
+        until(lambda: '"turn.started"' in (run.stdout or sys.stdin).readline())
+        (one,) = asyncio.run(living())
+        run.terminate()
+    assert (one.state, one.workspace, one.prompt, one.detached) == ("working", str(tmp_path), QUESTION, False)
+    assert "working (open elsewhere)" in table([one], 0)[1]
+    assert asyncio.run(living()) == []
+
+
 def test_the_table_fits_and_shows_no_escapes() -> None:
     evil = "do \x1b[31mred\n"
     rows = [Living("a" * 36, 1, "/w" * 40, "waits", "approval of shell", 3, 12_345, 7_400.0, evil, True)]

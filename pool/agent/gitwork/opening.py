@@ -28,6 +28,12 @@ from pool_tools.workspace import Workspace
 ARGUMENT_PATHS = 200
 """Paths that one git process is given."""
 
+IDENTITY = (
+    *("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_DATE"),
+    *("GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "GIT_COMMITTER_DATE", "EMAIL"),
+)
+"""Variables by which a person says who commits; no other variable for git reaches it."""
+
 
 @dataclass(frozen=True, slots=True)
 class RepoGit:
@@ -45,7 +51,7 @@ class RepoGit:
 
     def with_env(self, env: Mapping[str, str]) -> RepoGit:
         """The same with variables for git besides."""
-        git = Git(self.git.commands, env)
+        git = self.git.with_env(env)
         return replace(self, git=git, reader=Reader(git))
 
     @property
@@ -121,5 +127,5 @@ async def open_repository(settings: Settings, *, more: Sequence[Path] = ()) -> A
         stack.callback(workspace.close)
         commands = Commands(workspace, sandbox)
         stack.push_async_callback(commands.close)
-        git = Git(commands)
+        git = Git(commands, {name: os.environ[name] for name in IDENTITY if name in os.environ})
         yield RepoGit(repository, git, Reader(git), hidden)

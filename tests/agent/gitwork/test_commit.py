@@ -195,6 +195,17 @@ async def test_without_an_identity_none_is_invented(repo: Path, home: Path) -> N
     assert git(repo, "diff", "--cached") == ""
 
 
+async def test_the_identity_in_the_environment_counts(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIT_AUTHOR_NAME", "Ada at work")
+    monkeypatch.setenv("GIT_COMMITTER_EMAIL", "ada@work.example")
+    monkeypatch.setenv("GIT_DIR", "/nowhere")
+    work = Work(repo)
+    work.agent(lambda: change_line(repo / "a.txt", 5, "agent"))
+    await committed(work)
+    monkeypatch.delenv("GIT_DIR")
+    assert git(repo, "log", "-1", "--format=%an %ae %cn %ce") == "Ada at work t@example.org T ada@work.example\n"
+
+
 async def test_clear_words_where_it_cannot_be(repo: Path) -> None:
     work = Work(repo)
     work.agent(lambda: change_line(repo / "a.txt", 5, "agent"))

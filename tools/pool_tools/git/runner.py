@@ -91,6 +91,10 @@ class Git:
         self.commands = commands
         self._env = env
 
+    def with_env(self, env: Mapping[str, str]) -> Git:
+        """The same with more variables."""
+        return Git(self.commands, {**self._env, **env})
+
     async def read(self, *args: str, limit: float = READ_SECONDS) -> Output:
         """A git command that changes nothing: no locks, no hooks, output and complaints apart. limit is in seconds."""
         mark = secrets.token_hex(16)

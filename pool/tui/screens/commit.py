@@ -13,6 +13,7 @@ from textual.widgets import Static, TextArea
 
 from pool.agent.commands.gitwork import ranges
 from pool.agent.gitwork.authorship import Whose
+from pool.agent.gitwork.blocks import lines_of
 from pool.agent.gitwork.message import Written
 from pool.agent.gitwork.proposal import CommitFile, CommitHunk, CommitProposal
 from pool.facekit.clean import clean
@@ -248,13 +249,13 @@ def _signed(file: CommitFile, hunk: CommitHunk) -> Iterable[Signed]:
     if block is None:
         data = b"" if file.binary else file.after if file.after_mode else file.before
         sign = "+" if file.after_mode else "-"
-        return [(sign, line) for line in data.split(b"\n")[:WHOLE_LINES] if line or data.count(b"\n") > 1]
-    around = file.before.split(b"\n")
+        return [(sign, line) for line in lines_of(data)[:WHOLE_LINES]]
+    around = lines_of(file.before)
     return [
         *((" ", line) for line in around[max(0, block.start - CONTEXT_LINES) : block.start]),
         *(("-", line) for line in block.old),
         *(("+", line) for line in block.new),
-        *((" ", line) for line in around[block.end : block.end + CONTEXT_LINES] if block.end < len(around)),
+        *((" ", line) for line in around[block.end : block.end + CONTEXT_LINES]),
     ]
 
 

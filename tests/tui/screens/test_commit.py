@@ -43,6 +43,7 @@ async def test_hunks_are_chosen_and_the_message_changed(work: Path) -> None:
         assert "Commit on main: 3 of 4 changes" in screen_text(app)
         assert "[-] a.txt" in rows(app)
         assert "[x] line 3" in rows(app)
+        assert "no line end" not in rows(app)
         await pilot.press("n", "space")
         assert "[ ] line 3" in rows(app)
         assert "[ ] line 15 yours" in rows(app)

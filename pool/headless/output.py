@@ -117,7 +117,10 @@ def _write_line(out: TextIO, value: dict[str, Any]) -> None:
 
 
 class Progress:
-    """What happens, in words, on stderr. level 0 shows warnings and errors only, 1 turns and calls, 2 the text too."""
+    """What happens, in words, on stderr.
+
+    level 0 shows warnings, errors and why a run did not complete, 1 turns and calls, 2 the text too.
+    """
 
     def __init__(self, err: TextIO, level: int) -> None:
         self._err = err
@@ -128,14 +131,22 @@ class Progress:
         self._titles: dict[str, str] = {}
         self._live: dict[str, int] = {}
         self._cut: set[str] = set()
+        self._noticed = ""
 
     def show(self, event: Event) -> None:
         """Print what this event means to a person watching."""
         if isinstance(event.body, Notice) and event.body.level != "info":
+            self._noticed = event.body.text
             remedy = f"\n  {one_line(event.body.remedy)}" if event.body.remedy else ""
             self._line(f"pool: {one_line(event.body.text)}{remedy}")
         elif self._level >= 1:
             self._show(event)
+        elif isinstance(event.body, RunFinished) and self._untold(event.body):
+            self._line(f"pool: {_end(event.body)}")
+
+    def _untold(self, body: RunFinished) -> bool:
+        """Whether a run ended before its time for a reason that was not among the errors."""
+        return body.reason is not StopReason.COMPLETED and body.detail != self._noticed
 
     def remark(self, text: str) -> None:
         """Print lines of Pool's own between what happens."""
@@ -229,8 +240,7 @@ class Progress:
 
     def _summary(self, body: RunFinished) -> None:
         files = ", ".join(f"{one_line(c.path)} (+{c.added} -{c.removed})" for c in body.changes) or "none"
-        why = f": {one_line(body.detail)}" if body.detail else ""
-        self._line(f"── {body.reason.value}{why}")
+        self._line(f"── {_end(body)}")
         mark = "about " if body.usage.estimated else ""
         self._line(
             f"   {body.turns} turns, {mark}{body.usage.prompt:,} tokens read ({body.usage.cached:,} cached), "
@@ -257,6 +267,11 @@ class Progress:
         self._end_text()
         self._err.write(safe(text, terminal=True) + "\n")
         self._err.flush()
+
+
+def _end(body: RunFinished) -> str:
+    """Why a run ended."""
+    return body.reason.value + (f": {one_line(body.detail)}" if body.detail else "")
 
 
 def _word(body: Body) -> str:

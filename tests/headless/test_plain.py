@@ -17,7 +17,10 @@ from pool.events import (
     GuardFired,
     Notice,
     ReasoningDelta,
+    RunFinished,
     RunStarted,
+    StopReason,
+    Usage,
     Waiting,
 )
 from pool.headless.output import Progress
@@ -57,6 +60,24 @@ def test_progress_shows_no_escape_of_anybody(text: str) -> None:
 @given(st.text())
 def test_a_part_of_a_line_stays_on_it(text: str) -> None:
     assert len(f"a{one_line(text)}b".splitlines()) == 1
+
+
+def ended(reason: StopReason, detail: str = "") -> RunFinished:
+    return RunFinished(reason, 5, detail, answer="A.", turns=1, seconds=1.0, usage=Usage())
+
+
+def test_why_a_run_ended_before_its_time_is_said_also_without_progress() -> None:
+    hub = EventHub("s")
+    for bodies, said in (
+        ([ended(StopReason.COMPLETED)], ""),
+        ([ended(StopReason.MAX_TURNS, "1 of 1 turns\x1b")], "pool: max_turns: 1 of 1 turns\\x1b\n"),
+        ([Notice("error", "no answer"), ended(StopReason.SERVER_FAILED, "no answer")], "pool: no answer\n"),
+    ):
+        err = io.StringIO()
+        progress = Progress(err, 0)
+        for body in bodies:
+            progress.show(hub.emit(body))
+        assert err.getvalue() == said
 
 
 def test_no_name_of_a_server_forges_a_line() -> None:

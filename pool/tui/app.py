@@ -140,6 +140,7 @@ class PoolApp(TerminalApp):
         self.use_theme(self.theme_name)
         self.watch_own_theme()
         self.leave_on_signals(self.leave)
+        self.redraw_when_resumed()
         self.box.focus()
         if draft := self.recall.draft():
             self.box.set_text(draft)

@@ -27,6 +27,8 @@ from pool_themes import names as theme_names
 SIGNALLED = 128
 """Added to a signal's number it is the exit code of a program that it ended."""
 
+RESUMED_SECONDS = 0.1
+
 RELOAD_SECONDS = 1.0
 """How often the file of a theme of the user's own is looked at, while one is in use."""
 
@@ -139,6 +141,20 @@ class TerminalApp(App[int], inherit_bindings=False):
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, leave, SIGNALLED + number)
+
+    def redraw_when_resumed(self) -> None:
+        """Draw everything anew after `fg`, once what came meanwhile (a new size) is taken in.
+
+        What Textual draws by itself then may be only what changed, on a screen that the terminal has cleared.
+        """
+        self.app_resume_signal.subscribe(
+            self, lambda app: self.set_timer(RESUMED_SECONDS, self._redraw), immediate=True
+        )
+
+    def _redraw(self) -> None:
+        for screen in self.screen_stack:
+            screen.refresh(layout=True)
+            screen.refresh()
 
     def action_suspend(self) -> None:
         """Give the terminal to the shell; nothing where there is no job control."""

@@ -39,6 +39,8 @@ usage: pool [COMMAND] ...
   pool keys             what this terminal sends for each key, and what the key does
   pool themes           the themes there are, in their colours
   pool replay FILE      read the replies of a trace again (pool run --trace FILE writes one)
+  pool completion SHELL completion of commands, flags, sessions, models and themes for bash, zsh and fish
+  pool man              the manual page
   pool schema           the JSON Schema of what pool run prints and takes
   pool sim              a simulated Laguna server, to try Pool without a model
   pool --version        the version
@@ -77,6 +79,8 @@ COMMANDS = {
     "keys": ("pool.cli.keys", "main"),
     "themes": ("pool.cli.themes", "main"),
     "replay": ("pool.lab.replay", "main"),
+    "completion": ("pool.cli.completion", "main"),
+    "man": ("pool.cli.manual", "main"),
     "schema": ("pool.headless.schema", "main"),
 }
 """Module and function of each command; a module is imported only when its command runs."""

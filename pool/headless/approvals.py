@@ -19,17 +19,22 @@ EXIT_USAGE = 2
 _PROGRAM = "pool approvals"
 
 
-def main(argv: Sequence[str]) -> int:
-    """Run `pool approvals`; returns the exit code."""
-    parser = argparse.ArgumentParser(
+def parser() -> argparse.ArgumentParser:
+    """The flags of `pool approvals`."""
+    p = argparse.ArgumentParser(
         prog=_PROGRAM,
         description="What runs unasked, asks or never runs in this checkout, and what you approved here for good.",
     )
-    parser.add_argument("action", nargs="?", choices=["list", "forget"], default="list")
-    parser.add_argument("rule", nargs="?", default="", help="what to forget, exactly as list shows it, or 'all'")
-    parser.add_argument("-C", "--dir", metavar="DIR", default=".", help="workspace folder (default: this one)")
+    p.add_argument("action", nargs="?", choices=["list", "forget"], default="list")
+    p.add_argument("rule", nargs="?", default="", help="what to forget, exactly as list shows it, or 'all'")
+    p.add_argument("-C", "--dir", metavar="DIR", default=".", help="workspace folder (default: this one)")
+    return p
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run `pool approvals`; returns the exit code."""
     try:
-        args = parser.parse_args(list(argv))
+        args = parser().parse_args(list(argv))
     except SystemExit as error:
         return int(error.code or 0)
     try:

@@ -18,18 +18,23 @@ from pool.sessions.store import sessions_folder
 EXIT_USAGE = 2
 
 
-def main(argv: Sequence[str]) -> int:
-    """Run `pool import`; returns the exit code."""
-    parser = argparse.ArgumentParser(
+def parser() -> argparse.ArgumentParser:
+    """The flags of `pool import`."""
+    p = argparse.ArgumentParser(
         prog="pool import",
         description="Make a session of a trajectory (ATIF), or one of each line of chat messages (JSONL). Each gets a "
         "new id, which is printed; pool run -r ID goes on with it. A file with a fault leaves nothing behind.",
         epilog="Exit codes: 0 done, 2 usage, or a file that cannot be imported.",
     )
-    parser.add_argument("file", help="what pool export --format atif or jsonl writes, or another program; '-': stdin")
-    parser.add_argument("-C", "--dir", metavar="DIR", default=".", help="the workspace of the sessions (this folder)")
+    p.add_argument("file", help="what pool export --format atif or jsonl writes, or another program; '-': stdin")
+    p.add_argument("-C", "--dir", metavar="DIR", default=".", help="the workspace of the sessions (this folder)")
+    return p
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run `pool import`; returns the exit code."""
     try:
-        args = parser.parse_args(list(argv))
+        args = parser().parse_args(list(argv))
     except SystemExit as error:
         return int(error.code or 0)
     folder, now = sessions_folder(), time.time()

@@ -22,13 +22,18 @@ EXIT_DIFFERS = 1
 SHOWN_CHARS = 400
 
 
+def parser() -> argparse.ArgumentParser:
+    """The flags of `pool replay`."""
+    p = argparse.ArgumentParser(prog="pool replay", description="Read the replies of a trace again.")
+    p.add_argument("file", help="a file written by --trace")
+    p.add_argument("--json", action="store_true", help="one JSON object per reply")
+    p.add_argument("--window", type=int, default=0, metavar="N", help="the server's context window in tokens")
+    return p
+
+
 def main(argv: Sequence[str]) -> int:
     """Run `pool replay`: 0 if every reply reads as before, 1 if one differs, 2 if the file cannot be read."""
-    parser = argparse.ArgumentParser(prog="pool replay", description="Read the replies of a trace again.")
-    parser.add_argument("file", help="a file written by --trace")
-    parser.add_argument("--json", action="store_true", help="one JSON object per reply")
-    parser.add_argument("--window", type=int, default=0, metavar="N", help="the server's context window in tokens")
-    args = parser.parse_args(list(argv))
+    args = parser().parse_args(list(argv))
     try:
         replies = list(read_trace(Path(args.file)))
     except (OSError, ValueError) as error:  # ValueError: a name with a NUL.

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
+import shlex
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
+import yaml
+
+from pool.headless.command import parsed_args, parser
 from tests.cases.driver import MODEL, ModelServer, Step, answer, call, last_result, last_user
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -88,3 +95,41 @@ async def test_triage_reads_answers_in_a_form(tmp_path: Path) -> None:
     code, out, _ = await embedded("triage.py", tmp_path, *steps, args=("a.py", "b.py"))
     assert out.splitlines() == ["a.py: low: One line.", "b.py: gave_up"]
     assert code == 4
+
+
+async def test_a_hook_that_reviews_what_is_staged(tmp_path: Path) -> None:
+    """No bug: the commit is made. A bug: it is refused. No server: it is made."""
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    shutil.copy(EXAMPLES / "review_staged.sh", tmp_path / ".git/hooks/pre-commit")
+    own = {"POOL": f"{sys.executable} -m pool", "POOL_MODEL": MODEL, "POOL_SANDBOX": "off"}
+
+    async def commit(url: str) -> tuple[int, str]:
+        name = ("-c", "user.name=A", "-c", "user.email=a@example.com")
+        process = await asyncio.create_subprocess_exec(
+            *("git", *name, "commit", "-q", "--allow-empty", "-m", "x"),
+            cwd=tmp_path,
+            env={**os.environ, **own, "POOL_BASE_URL": url},
+            stderr=asyncio.subprocess.PIPE,
+        )
+        _, err = await asyncio.wait_for(process.communicate(), RUN_SECONDS)
+        return process.returncode or 0, err.decode()
+
+    (tmp_path / "a.py").write_text("STAGED = 1\n")
+    subprocess.run(["git", "add", "a.py"], cwd=tmp_path, check=True)
+    async with ModelServer(answer('{"bugs": ["a.py:1: it is wrong"]}'), answer('{"bugs": []}')) as server:
+        code, err = await commit(server.url)
+        assert (code, err.splitlines()[-1]) == (1, '{"bugs": ["a.py:1: it is wrong"]}')
+        code, err = await commit(server.url)
+        assert (code, "bugs" in err) == (0, False)
+    assert "+STAGED = 1" in last_user(server.bodies[0])
+    code, err = await commit("http://127.0.0.1:9")
+    assert (code, "exit code 75" in err) == (0, True)
+
+
+def test_the_workflow_is_yaml_whose_flags_exist() -> None:
+    text = (EXAMPLES / "github_actions.yml").read_text("utf-8")
+    steps = yaml.safe_load(text)["jobs"]["mend"]["steps"]
+    command = next(step["run"] for step in steps if "pool run" in step.get("run", ""))
+    words = shlex.split(re.sub(r"\$\{\{.*?\}\}", "1", command))
+    args = parsed_args(parser(), words[2:])
+    assert (args.output, args.commit, args.sandbox) == ("json", "auto", "required")

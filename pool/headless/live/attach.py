@@ -27,8 +27,8 @@ HELP = "a line steers the run; /queue PROMPT, /mode NAME, /stop, /detach; Ctrl-C
 NO, NO_WITH_REASON, OWN_WORDS = "n", "r", "o"
 
 
-def main(argv: Sequence[str]) -> int:
-    """Run `pool attach`; returns the exit code."""
+def parser() -> argparse.ArgumentParser:
+    """The flags of `pool attach`."""
     p = argparse.ArgumentParser(
         prog="pool attach",
         description=f"Show a detached run and steer it: {HELP}. Without a terminal it is shown to its end.",
@@ -37,8 +37,13 @@ def main(argv: Sequence[str]) -> int:
     p.add_argument("id", metavar="ID", help="the run, by the beginning or end of its id (pool ps)")
     p.add_argument("-o", "--output", choices=["text", "stream-json"], default="text", help="stream-json: its events")
     p.add_argument("--new", action="store_true", help="show only what happens from now on")
+    return p
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run `pool attach`; returns the exit code."""
     try:
-        args = p.parse_args(list(argv))
+        args = parser().parse_args(list(argv))
         record = by_id(args.id)
     except SystemExit as error:
         return int(error.code or 0)

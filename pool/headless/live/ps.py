@@ -53,12 +53,17 @@ class Living:
     detached: bool
 
 
-def main(argv: Sequence[str]) -> int:
-    """Run `pool ps`; returns the exit code."""
+def parser() -> argparse.ArgumentParser:
+    """The flags of `pool ps`."""
     p = argparse.ArgumentParser(prog="pool ps", description="List the runs that live: detached ones and open sessions.")
     p.add_argument("--json", action="store_true", help="as a JSON array")
+    return p
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run `pool ps`; returns the exit code."""
     try:
-        args = p.parse_args(list(argv))
+        args = parser().parse_args(list(argv))
     except SystemExit as error:
         return int(error.code or 0)
     try:

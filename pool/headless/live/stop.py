@@ -25,8 +25,8 @@ NOW_SECONDS = 3.0
 LOOK_SECONDS = 0.1
 
 
-def main(argv: Sequence[str]) -> int:
-    """Run `pool stop`; returns the exit code."""
+def parser() -> argparse.ArgumentParser:
+    """The flags of `pool stop`."""
     p = argparse.ArgumentParser(
         prog="pool stop",
         description="End a detached run: it is told to stop, its commands end, and its session stays readable.",
@@ -34,8 +34,13 @@ def main(argv: Sequence[str]) -> int:
     )
     p.add_argument("id", metavar="ID", help="the run, by the beginning or end of its id (pool ps)")
     p.add_argument("--now", action="store_true", help=f"kill it if it has not ended after {NOW_SECONDS:.0f} s")
+    return p
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run `pool stop`; returns the exit code."""
     try:
-        args = p.parse_args(list(argv))
+        args = parser().parse_args(list(argv))
         record = by_id(args.id)
     except SystemExit as error:
         return int(error.code or 0)

@@ -10,12 +10,14 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from rich.console import RenderableType
 from textual import events
 from textual._xterm_parser import XTermParser
 from textual.app import App
 from textual.binding import Binding, BindingsMap
+from textual.signal import Signal
 from textual.widget import Widget
 
 from pool.tui.keys import APP_KEYS, Bound
@@ -147,9 +149,11 @@ class TerminalApp(App[int], inherit_bindings=False):
 
         What Textual draws by itself then may be only what changed, on a screen that the terminal has cleared.
         """
-        self.app_resume_signal.subscribe(
-            self, lambda app: self.set_timer(RESUMED_SECONDS, self._redraw), immediate=True
-        )
+        resuming = cast("Signal[object]", self.app_resume_signal)
+        resuming.subscribe(self, self._resumed, immediate=True)
+
+    def _resumed(self, app: object) -> None:
+        self.set_timer(RESUMED_SECONDS, self._redraw)
 
     def _redraw(self) -> None:
         for screen in self.screen_stack:

@@ -149,7 +149,7 @@ class TerminalApp(App[int], inherit_bindings=False):
 
         What Textual draws by itself then may be only what changed, on a screen that the terminal has cleared.
         """
-        resuming = cast("Signal[object]", self.app_resume_signal)
+        resuming = cast("Signal[object]", self.app_resume_signal)  # pyright: ignore[reportUnknownMemberType] Textual leaves the result open
         resuming.subscribe(self, self._resumed, immediate=True)
 
     def _resumed(self, app: object) -> None:

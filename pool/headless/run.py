@@ -57,7 +57,7 @@ def run_to_end(
     except ServerProblem as problem:
         return fail_early(out, StopReason.SERVER_FAILED, str(problem), problem.remedy)
     except KeyboardInterrupt:
-        return fail_early(out, StopReason.INTERRUPTED, "interrupted before the run began")
+        return fail_early(out, StopReason.INTERRUPTED, "interrupted, before the run could begin or end in order")
 
 
 def fail_early(out: Output, reason: StopReason, detail: str, remedy: str = "") -> int:

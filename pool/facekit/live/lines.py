@@ -11,22 +11,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import socket
-import struct
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
+from pool.facekit.live.peers import is_own
 from pool.facekit.live.place import short_name
 from pool.jsonable import plain
 
 PROTOCOL_VERSION = 1
 LINE_LIMIT_BYTES = 64 * 1024 * 1024
 """The longest line that is taken; a call's preview or result may be long."""
-
-_CREDENTIALS = struct.Struct("3i")
-"""pid, uid and gid of the other end (unix(7), SO_PEERCRED)."""
 
 
 class LinkProblem(Exception):
@@ -58,13 +53,6 @@ async def read_line(reader: asyncio.StreamReader) -> bytes:
     except ConnectionError:
         return b""
     return line.rstrip(b"\n") if line.endswith(b"\n") else b""
-
-
-def is_own(writer: asyncio.StreamWriter) -> bool:
-    """Whether the process at the other end is of this user, or root's."""
-    sock: socket.socket = writer.get_extra_info("socket")
-    _, uid, _ = _CREDENTIALS.unpack(sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
-    return uid in (os.getuid(), 0)
 
 
 async def connect(path: Path) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

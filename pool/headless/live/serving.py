@@ -15,11 +15,11 @@ from pool.facekit.live.lines import (
     LINE_LIMIT_BYTES,
     PROTOCOL_VERSION,
     LinkProblem,
-    is_own,
     line_of,
     read_line,
     row_of,
 )
+from pool.facekit.live.peers import refused
 from pool.facekit.live.place import LiveRecord, Place
 from pool.facekit.live.remote import LiveStatus
 from pool.headless.inputs import InputProblem, read_input
@@ -101,10 +101,11 @@ class LiveServer:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One face, from its first line on. Whatever it does, the run goes on."""
         try:
-            if not is_own(writer):
-                return
             async with asyncio.timeout(FIRST_LINE_SECONDS):
-                first = row_of(await read_line(reader))
+                line = await read_line(reader)
+            if why := refused(writer):
+                raise LinkProblem(why)
+            first = row_of(line)
             if first.get("v") != PROTOCOL_VERSION:
                 raise LinkProblem(f"this run speaks version {PROTOCOL_VERSION} of the protocol")
             match first.get("type"):
@@ -171,12 +172,12 @@ class LiveServer:
             if row_of(line).get("type") == DETACH:
                 return
             try:
-                refused = self._obedience.take(read_input(line))
+                why = self._obedience.take(read_input(line))
             except InputProblem as problem:
-                refused = str(problem)
+                why = str(problem)
             self.changed.set()
-            if refused:
-                await self._send(writer, {"type": "refused", "text": refused})
+            if why:
+                await self._send(writer, {"type": "refused", "text": why})
 
     async def _send(self, writer: asyncio.StreamWriter, row: dict[str, Any]) -> None:
         writer.write(line_of(row))

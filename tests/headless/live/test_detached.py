@@ -19,7 +19,16 @@ import pytest
 from pool.events import CallFinished, Event, RunFinished, RunStarted, Steered
 from pool.facekit.live.finding import NoSuchRun, by_id
 from pool.facekit.live.lines import LinkProblem, connect, line_of, read_line, row_of
-from pool.facekit.live.place import LiveRecord, Place, PlaceError, live_folder, live_records, socket_of
+from pool.facekit.live.peers import refused
+from pool.facekit.live.place import (
+    LiveRecord,
+    Place,
+    PlaceError,
+    live_folder,
+    live_records,
+    short_name,
+    socket_of,
+)
 from pool.facekit.live.remote import RemoteConversation, status_of
 from pool.headless.live.attach import main as attach
 from pool.headless.live.ps import Living, age_words, living, table
@@ -237,6 +246,46 @@ def test_the_socket_refuses_what_it_does_not_know(slow: RunningSim, tmp_path: Pa
         assert rows[0]["type"] == "status"
         assert words in rows[-1]["text"]
     assert asyncio.run(status_of(record)).state == "working"
+
+
+ASK = """
+import ctypes, socket, sys
+ctypes.CDLL(None).prctl(38, int(sys.argv[2]), 0, 0, 0)
+s = socket.socket(socket.AF_UNIX)
+s.connect(sys.argv[1])
+s.sendall(b'{"type":"status","v":1}\\n')
+print(s.recv(1000).decode())
+"""
+"""With 1 as its second argument it gives up rights first, as each command in a sandbox does (PR_SET_NO_NEW_PRIVS)."""
+
+
+def test_no_command_of_an_agent_steers_a_run(slow: RunningSim, tmp_path: Path) -> None:
+    record = detach(slow.url, tmp_path, QUESTION)
+    with short_name(socket_of(record)) as name:
+        handle = int(name.split("/")[4])
+
+        def ask(confined: int) -> str:
+            line = [sys.executable, "-c", ASK, name, str(confined)]
+            return subprocess.run(line, capture_output=True, text=True, pass_fds=[handle]).stdout
+
+        assert '"state":"working"' in ask(0)
+        assert "a command in a sandbox does not steer a run" in ask(1)
+
+    async def own_child() -> str:
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readline()
+            writer.write(refused(writer).encode() or b"-")
+            writer.close()
+
+        server = await asyncio.start_unix_server(serve, str(tmp_path / "s"))
+        child = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-c", ASK, str(tmp_path / "s"), "0"), stdout=subprocess.PIPE
+        )
+        out, _ = await child.communicate()
+        server.close()
+        return out.decode()
+
+    assert "a command of the run does not steer it" in asyncio.run(own_child())
 
 
 def test_one_process_alone_holds_a_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -117,6 +117,13 @@ def test_a_night_with_two_server_deaths_and_a_hang_up_ends_right(
     assert waited == 2, "each death cost one wait"
     assert told.read_text() == "finished completed\n"
 
+    report = subprocess.run(
+        [sys.executable, "-m", "pool", "report", record.session], capture_output=True, text=True, timeout=LIMIT_SECONDS
+    )
+    assert report.returncode == 0, report.stderr
+    assert "make the failing tests pass" in report.stdout
+    assert all(change.path in report.stdout for change in result.changes)
+
     # The user's own checkout is as it was; the night's work lies beside it.
     assert git(work, "status", "--porcelain") == ""
     tree = tmp_path / "work.worktrees" / "pool-make-the-failing-tests-pass"

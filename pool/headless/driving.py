@@ -62,7 +62,7 @@ class Driving:
         conversation = Conversation(self.session)
         if first:
             self._begin(conversation, first)
-        _Reader(sys.stdin.fileno(), asyncio.get_running_loop(), self._lines).start()
+        _Reader(_stdin(), asyncio.get_running_loop(), self._lines).start()
         number = 0
         while (line := await self._lines.get()) is not None:
             number += 1
@@ -134,6 +134,14 @@ class Driving:
                 self._work = asyncio.create_task(self._compact(conversation, guidance))
             case _:
                 pass
+
+
+def _stdin() -> int:
+    """The number of stdin; one that cannot be read where it is closed."""
+    try:
+        return sys.stdin.fileno() if sys.stdin else -1
+    except (OSError, ValueError):
+        return -1
 
 
 def _needed(done: bool, otherwise: str) -> None:

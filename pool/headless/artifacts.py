@@ -20,11 +20,13 @@ if TYPE_CHECKING:
     from pool.agent.factory import Session
     from pool.sessions.export.session import Read
 
-DIFF, TRAJECTORY, TRANSCRIPT, RESULT, STATS = (
-    *("changes.diff", "trajectory.json", "transcript.md"),
-    *("result.json", "stats.json"),
-)
-ANSWER, ANSWER_JSON = "answer.md", "answer.json"
+ANSWER = "answer.md"
+ANSWER_JSON = "answer.json"
+DIFF = "changes.diff"
+RESULT = "result.json"
+STATS = "stats.json"
+TRAJECTORY = "trajectory.json"
+TRANSCRIPT = "transcript.md"
 
 
 class Artifacts:

@@ -6,7 +6,6 @@ import asyncio
 import io
 import json
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from pool.agent.digest import result_of, runs_of
 from pool.agent.hub import EventHub
 from pool.agent.result import RunResult
 from pool.config.settings import Budgets, Mode
-from pool.events import Compacted, ContentDelta, Event, RunFinished, StopReason, Usage, to_dict
+from pool.events import Compacted, ContentDelta, Event, RunFinished, Steered, StopReason, Usage, to_dict
 from pool.headless.output import JsonOutput
 from pool.headless.schema import placed, printed_kinds, schema
 from pool.jsonable import plain
@@ -26,23 +25,11 @@ from pool.sessions.store import by_id, sessions_folder
 from pool.sim.process import running
 from pool.sim.settings import SimSettings
 from tests.cases.driver import MODEL, STOP, ModelServer, Run, Step, answer, call, driving, refuse
+from tests.headless.valid import Row, faults
 
 DOCS = Path(__file__).parents[2] / "docs"
 TEST_FILE = "def test_one():\n    assert 1\n"
 PYTEST = "python -m pytest -q"
-
-Row = dict[str, Any]
-
-
-@cache
-def validator(name: str) -> Any:
-    """A strict validator for one kind of record."""
-    whole = schema(strict=True)
-    return Draft202012Validator({"$defs": whole["$defs"], "$ref": f"#/$defs/{name}"})
-
-
-def faults(row: Row) -> list[str]:
-    return [f"{row['type']}: {error.message}" for error in validator(row["type"]).iter_errors(row)]
 
 
 def checked(events: Sequence[Event]) -> RunResult:
@@ -139,11 +126,21 @@ async def test_compaction(tmp_path: Path) -> None:
     assert len(result.compactions) == 1
 
 
-async def test_steering_and_an_interrupt(tmp_path: Path) -> None:
-    async with ModelServer(call("shell", command="sleep 30")) as server, driving(server.url, tmp_path) as driver:
+async def test_steering_that_reaches_the_model(tmp_path: Path) -> None:
+    steps = call("shell", command="sleep 0.2"), answer("Done.")
+    async with ModelServer(*steps) as server, driving(server.url, tmp_path) as driver:
         working = asyncio.create_task(driver.run())
         await driver.until(lambda event: event.body.type == "call.started")
         driver.session.agent.steering.add("Be quick.")
+        await working
+    checked(driver.events)
+    assert any(isinstance(event.body, Steered) for event in driver.events)
+
+
+async def test_an_interrupt(tmp_path: Path) -> None:
+    async with ModelServer(call("shell", command="sleep 30")) as server, driving(server.url, tmp_path) as driver:
+        working = asyncio.create_task(driver.run())
+        await driver.until(lambda event: event.body.type == "call.started")
         run, _ = await driver.stop(working)
     result = checked(driver.events)
     assert (run.reason, result.exit_code) == (StopReason.INTERRUPTED, 130)

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from pool.headless.inputs import INPUTS, Approve, InputProblem, Prompt, read_input
 from tests.cases.driver import MODEL, ModelServer, Step, answer, call, last_result, last_user
+from tests.headless.valid import Row, faults
 
-Row = dict[str, Any]
 RUN_SECONDS = 20.0
 
 
@@ -31,7 +31,10 @@ class Program:
         self.rows: list[Row] = []
 
     def send(self, kind: str, **fields: Any) -> None:
-        self.line(json.dumps({"type": kind, **fields}))
+        """Send an order, one that the schema describes."""
+        row = {"type": kind, **fields}
+        assert faults(row, "input.") == []
+        self.line(json.dumps(row))
 
     def line(self, text: str) -> None:
         assert self.process.stdin is not None
@@ -58,10 +61,12 @@ class Program:
         async with asyncio.timeout(RUN_SECONDS):
             while line := await self.process.stdout.readline():
                 self.rows.append(json.loads(line))
-            return await self.process.wait()
+            code = await self.process.wait()
+        assert [fault for row in self.rows for fault in faults(row)] == []
+        return code
 
     @property
-    def faults(self) -> list[str]:
+    def complaints(self) -> list[str]:
         return [row["text"] for row in self.rows if row["type"] == "notice" and row["level"] == "error"]
 
 
@@ -114,8 +119,8 @@ async def test_approvals_by_id_and_what_is_no_use(tmp_path: Path) -> None:
         assert await program.end() == 2
     assert (tmp_path / "a").read_text() == "x"
     assert program.rows[-1]["reason"] == "completed" or program.rows[-1]["type"] != "run.finished"
-    assert len(program.faults) == 6
-    assert "no run works" in program.faults[0]
+    assert len(program.complaints) == 6
+    assert "no run works" in program.complaints[0]
 
 
 async def test_an_input_that_ends_answers_no(tmp_path: Path) -> None:
@@ -126,6 +131,22 @@ async def test_an_input_that_ends_answers_no(tmp_path: Path) -> None:
     assert not (tmp_path / "a").exists()
     assert "closed its input" in last_result(program.server.bodies[-1])
     assert "--mode accept-edits" in last_result(program.server.bodies[-1])
+
+
+async def test_questions_of_the_model_and_steering(tmp_path: Path) -> None:
+    steps = call("ask", "q1", question="Blue?"), call("ask", "q2", question="Or red?"), answer("Done.")
+    async with driven(tmp_path, *steps) as program:
+        program.send("prompt", text="Go.")
+        asked = await program.until("question.asked")
+        program.send("answer", id=asked["id"], text="Green.")
+        again = await program.until("question.asked")
+        program.send("steer", text="Hurry.")
+        program.send("answer", id=again["id"])
+        await program.until("run.steered")
+        assert await program.end() == 0
+    assert last_result(program.server.bodies[1]) == "The user answered: Green."
+    assert "gave no answer" in last_result(program.server.bodies[2])
+    assert last_user(program.server.bodies[2]) == "Hurry."
 
 
 async def test_a_stop_and_another_prompt(tmp_path: Path) -> None:

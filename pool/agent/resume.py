@@ -34,7 +34,7 @@ def open_log(settings: Settings, say: Callable[[str], object]) -> Opened:
         return _looked_at(settings) if settings.resume or settings.continue_last else Opened(new_id())
     folder = sessions_folder()
     if settings.fork:
-        settings = replace(settings, resume=_forked(settings, say))
+        settings = replace(settings, resume=_forked(settings))
     if settings.resume or settings.continue_last:
         return _reopened(settings, say)
     session = new_id()
@@ -47,7 +47,7 @@ def open_log(settings: Settings, say: Callable[[str], object]) -> Opened:
     return Opened(session, log)
 
 
-def _forked(settings: Settings, say: Callable[[str], object]) -> str:
+def _forked(settings: Settings) -> str:
     """The id of a new session that begins as the one that `fork` names."""
     from pool.sessions.forks import fork
     from pool.sessions.rewinds import NoSuchPrompt
@@ -56,7 +56,7 @@ def _forked(settings: Settings, say: Callable[[str], object]) -> str:
     session = new_id()
     try:
         source = by_id(sessions_folder(), name)
-        fork(source, session, __version__, say, at=at, workspace=str(settings.workspace))
+        fork(source, session, __version__, at=at, workspace=str(settings.workspace))
     except (NoSuchSession, NoSuchPrompt) as error:
         raise SettingsError(str(error)) from None
     except OSError as error:

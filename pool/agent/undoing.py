@@ -107,7 +107,7 @@ class SessionUndo:
 
     def _fork(self, session: str, at: str) -> None:
         source = by_id(self._log.parent, self._log.stem)
-        fork(source, session, __version__, lambda text: None, at=at)
+        fork(source, session, __version__, at=at)
 
     def _changes(self, scope: Scope, run: str) -> list[FileChange]:
         with ChangesView(checkpoints_folder(self._log.parent, self._log.stem), self._workspace) as view:

@@ -12,7 +12,7 @@ from pool import __version__
 from pool.agent.ids import new_id
 from pool.headless.plain import safe
 from pool.sessions.export.incoming import ImportProblem
-from pool.sessions.export.kept import incoming, keep
+from pool.sessions.export.kept import MOST_BYTES, incoming, keep
 from pool.sessions.store import sessions_folder
 
 EXIT_USAGE = 2
@@ -42,7 +42,7 @@ def main(argv: Sequence[str]) -> int:
     if not workspace.is_dir():
         return _refuse(f"the workspace {str(workspace)!r} is no folder; give one with -C DIR")
     try:
-        data = sys.stdin.buffer.read() if args.file == "-" else Path(args.file).read_bytes()
+        data = _read(args.file)
     except OSError as error:
         return _refuse(f"{args.file!r} cannot be read: {error.strerror}")
     try:
@@ -59,6 +59,14 @@ def main(argv: Sequence[str]) -> int:
         for note in one.notes:
             sys.stderr.write(safe(f"pool import: {session[-8:]}: {note}", terminal=True) + "\n")
     return 0
+
+
+def _read(name: str) -> bytes:
+    """The file, or one byte more than is taken: what has no end is not read to it."""
+    if name == "-":
+        return sys.stdin.buffer.read(MOST_BYTES + 1)
+    with open(name, "rb") as file:
+        return file.read(MOST_BYTES + 1)
 
 
 def _refuse(why: str) -> int:

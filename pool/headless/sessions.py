@@ -175,7 +175,7 @@ def _fork(args: argparse.Namespace, folder: Path) -> int:
 
     session = new_id()
     source = by_id(folder, args.id)
-    path = fork(source, session, __version__, _say, at=args.at)
+    path = fork(source, session, __version__, at=args.at)
     short = short_id(session)
     row = {"id": session, "forked_from": source.id, "path": str(path)}
     print(json.dumps(row) if args.json else f"{short}  pool run --resume {short} goes on with it")

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 
-from pool.events import Body, Envelope, Event, HeadSet, MessageAdded, SessionNamed
+from pool.events import Body, Envelope, Event, HeadSet, MessageAdded, SessionNamed, to_dict
 from pool.messages import Role
-from pool.sessions.log import Header, SessionLog, read_rows
+from pool.sessions.log import Header, read_rows
 from pool.sessions.replay import resumed
 from pool.sessions.rewinds import prompt_named
 from pool.sessions.store import Listed
+from pool.sessions.wholelog import write_logs
 
 TITLE_CHARS = 60
 
@@ -20,7 +20,6 @@ def fork(
     source: Listed,
     new_id: str,
     pool: str,
-    say: Callable[[str], object],
     *,
     at: str = "",
     workspace: str = "",
@@ -32,7 +31,7 @@ def fork(
     at is a prompt, by number or the beginning of its run's id: the fork goes on from right before it. "" is the end.
     workspace "" means that of the source. pool is the version that makes it. last is a user message, encoded, that ends
     the fork; it replaces a user message there. title is its name instead of one made of the source's. Raises
-    `NoSuchPrompt` and `OSError`.
+    `NoSuchPrompt`, and `OSError` where it cannot be kept; then nothing is left of it.
     """
     rows, _ = read_rows(source.path.read_bytes())
     name = title or (f"fork: {source.prompt[:TITLE_CHARS]}" if source.prompt else "")
@@ -47,7 +46,7 @@ def fork(
         replaces = bool(earlier.messages) and earlier.messages[-1].message.role is Role.USER
         bodies.append(MessageAdded(Role.USER.value, last.decode(), replaces_last=replaces))
     bodies += [SessionNamed(name)] if name else []
-    with SessionLog.create(source.path.parent, header, say) as log:
-        for seq, body in enumerate(bodies):
-            log.append(Event(Envelope(new_id, "", 0, seq, time.time(), time.monotonic()), body))
-        return log.path
+    events = (
+        Event(Envelope(new_id, "", 0, seq, time.time(), time.monotonic()), body) for seq, body in enumerate(bodies)
+    )
+    return write_logs(source.path.parent, [(new_id, [header.row(), *map(to_dict, events)])])[0]

@@ -44,8 +44,8 @@ LOCK_TRIES = 6
 LOCK_PAUSE_SECONDS = 0.02
 """Somebody who only looks whether a session is in use holds its lock for a moment."""
 
-_MODE = 0o600
-_FOLDER_MODE = 0o700
+LOG_MODE = 0o600
+FOLDER_MODE = 0o700
 
 
 class SessionBusy(Exception):
@@ -66,6 +66,12 @@ class Header:
     v: int = SCHEMA_VERSION
     forked_from: str = ""
 
+    def row(self) -> dict[str, Any]:
+        """It as the log keeps it."""
+        row = {"type": "session", "v": self.v, "id": self.id, "workspace": self.workspace}
+        fork = {"forked_from": self.forked_from} if self.forked_from else {}
+        return {**row, "created": self.created, "pool": self.pool, **fork}
+
 
 class SessionLog:
     """Appends to one session's file and holds its lock. A lock ends with the process that held it.
@@ -85,7 +91,7 @@ class SessionLog:
         self._failed = False
         self._torn = False
         self.drop_unused = False
-        self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | (os.O_CREAT if new else 0), _MODE)
+        self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | (os.O_CREAT if new else 0), LOG_MODE)
         try:
             self._lock()
         except BaseException:
@@ -95,12 +101,10 @@ class SessionLog:
     @classmethod
     def create(cls, folder: Path, header: Header, say: Callable[[str], object]) -> SessionLog:
         """A new log below folder. Raises OSError if the folder cannot be made or written."""
-        folder.mkdir(parents=True, exist_ok=True, mode=_FOLDER_MODE)
+        folder.mkdir(parents=True, exist_ok=True, mode=FOLDER_MODE)
         log = cls(folder / f"{header.id}.jsonl", say, new=True)
-        row = {"type": "session", "v": header.v, "id": header.id, "workspace": header.workspace}
-        fork = {"forked_from": header.forked_from} if header.forked_from else {}
-        log.write({**row, "created": header.created, "pool": header.pool, **fork}, sync=True)
-        _sync_folder(folder)
+        log.write(header.row(), sync=True)
+        sync_folder(folder)
         return log
 
     @classmethod
@@ -135,9 +139,7 @@ class SessionLog:
 
     def write(self, row: dict[str, Any], *, sync: bool) -> None:
         """Append one row."""
-        self._waiting.append(
-            json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
-        )
+        self._waiting.append(encoded_row(row))
         try:
             while self._waiting:
                 self._write_whole(self._waiting[0])
@@ -165,7 +167,7 @@ class SessionLog:
         """Delete the file, while its lock is held, and close it."""
         try:
             self.path.unlink(missing_ok=True)
-            _sync_folder(self.path.parent)
+            sync_folder(self.path.parent)
         finally:
             os.close(self._file)
 
@@ -220,6 +222,11 @@ class SessionLog:
             self._say(f"nothing is being saved: {error.strerror} ({self.path}); the run goes on")
 
 
+def encoded_row(row: dict[str, Any]) -> bytes:
+    """A row as a line of a log."""
+    return json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
+
+
 def in_use(path: Path) -> bool:
     """Whether a process has the session open. Only looks; a file that cannot be opened is not in use."""
     try:
@@ -235,7 +242,7 @@ def in_use(path: Path) -> bool:
     return False
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Force a folder's entries to disk, so that a new file's name survives a loss of power."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

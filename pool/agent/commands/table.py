@@ -27,6 +27,7 @@ from pool.agent.control import Busy, Conversation, NothingToDo
 from pool.config.settings import SettingsError
 from pool.wire.errors import ServerProblem
 from pool_tools.network.rules import RuleError
+from pool_tools.text import visible
 
 _GROUPS = (session, settings, approvals, context, network, records, files, gitwork, worktrees, look)
 _COMMAND = re.compile(r"/([A-Za-z][\w-]*)(?:\s+(.*))?", re.DOTALL)
@@ -127,6 +128,9 @@ async def execute(line: str, conversation: Conversation) -> CommandResult:
         return CommandResult(tuple(text for text in (str(problem), problem.remedy) if text), ok=False)
     except (CommandError, SettingsError, Busy, NothingToDo, RuleError) as error:
         return CommandResult((str(error),), ok=False)
+    except OSError as error:
+        place = f" ({visible(str(error.filename))})" if error.filename else ""
+        return CommandResult((f"/{typed.name}: {error.strerror or error}{place}",), ok=False)
 
 
 def _unknown(name: str) -> str:

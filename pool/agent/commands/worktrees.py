@@ -82,7 +82,7 @@ def _forked(conversation: Conversation, folder: Path, branch: str) -> str:
     source = by_id(sessions_folder(), conversation.hub.session)
     title = f"{source.prompt[:60]} (in {branch})" if source.prompt else ""
     data = history.encode(user(text)).data
-    fork(source, session, __version__, lambda said: None, workspace=str(folder), last=data, title=title)
+    fork(source, session, __version__, workspace=str(folder), last=data, title=title)
     return session
 
 

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 from pool.events import SCHEMA_VERSION
-from pool.messages import valid_text
 from pool.sessions.export.incoming import ImportProblem, Incoming, kind_of
 from pool.sessions.export.read_atif import read_atif
 from pool.sessions.export.read_chat import read_chat
+from pool.sessions.wholelog import write_logs
 
-MOST_BYTES = 1 << 30
-_MODE = 0o600
-_FOLDER_MODE = 0o700
+MOST_BYTES = 1 << 28
+"""Files up to this size are taken: parsed they need several times as much memory."""
 
 
 def incoming(data: bytes, now: float) -> list[Incoming]:
     """The sessions in a file: one of a trajectory, one for each line of chat messages. Raises `ImportProblem`."""
     if len(data) > MOST_BYTES:
-        raise ImportProblem(f"the file has {len(data):,} bytes, more than {MOST_BYTES:,}")
+        raise ImportProblem(f"the file has more than {MOST_BYTES:,} bytes")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -73,32 +70,9 @@ def keep(
     sessions: Sequence[Incoming], folder: Path, ids: Sequence[str], *, workspace: str, created: float, pool: str
 ) -> list[Path]:
     """Write the sessions below folder, under these ids. Raises OSError; then nothing is left of them."""
-    folder.mkdir(parents=True, exist_ok=True, mode=_FOLDER_MODE)
-    made: list[tuple[Path, Path]] = []
-    placed: list[Path] = []
-    try:
-        for one, session in zip(sessions, ids, strict=True):
-            path = folder / f"{session}.jsonl"
-            beside = folder / f".{session}.import"
-            made.append((beside, path))
-            header = {"type": "session", "v": SCHEMA_VERSION, "id": session, "workspace": workspace}
-            header |= {"created": created, "pool": pool, "imported": one.source or True}
-            _write(beside, [header, *({**row, "session": session} for row in one.rows)])
-        for beside, path in made:
-            os.rename(beside, path)
-            placed.append(path)
-    except BaseException:
-        for path in [*(b for b, _ in made), *placed]:
-            with contextlib.suppress(OSError):
-                path.unlink(missing_ok=True)
-        raise
-    return placed
-
-
-def _write(path: Path, rows: Sequence[dict[str, Any]]) -> None:
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _MODE), "wb") as file:
-        for row in rows:
-            text = json.dumps(row, ensure_ascii=False, separators=(",", ":"))
-            file.write(valid_text(text).encode() + b"\n")
-        file.flush()
-        os.fsync(file.fileno())
+    header = {"type": "session", "v": SCHEMA_VERSION, "workspace": workspace, "created": created, "pool": pool}
+    logs: list[tuple[str, list[dict[str, Any]]]] = []
+    for one, session in zip(sessions, ids, strict=True):
+        first = {**header, "id": session, "imported": one.source or True}
+        logs.append((session, [first, *({**row, "session": session} for row in one.rows)]))
+    return write_logs(folder, logs)

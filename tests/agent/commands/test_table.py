@@ -201,3 +201,16 @@ async def test_a_host_is_granted_for_a_while_where_a_sandbox_can_hold_it(tmp_pat
 def test_any_text_is_a_command_or_a_prompt(line: str) -> None:
     typed = parse(line)
     assert typed is None or (typed.name and "/" not in typed.name and line.strip().startswith("/"))
+
+
+async def test_a_disk_that_fails_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with ModelServer(answer("Yes.")) as server, driving(server.url, tmp_path) as driver:
+        conversation = Conversation(driver.session)
+        await conversation.submit("Hello.")
+
+        def full(*args: object) -> None:
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr("pool.sessions.wholelog.os.rename", full)
+        failed = await execute("/fork", conversation)
+        assert (failed.ok, failed.lines) == (False, ("/fork: No space left on device",))

@@ -96,7 +96,7 @@ def test_what_is_not_there_or_in_use_is_said(tmp_path: Path) -> None:
 def test_a_fork_begins_with_the_same_bytes(tmp_path: Path, at: str, count: int) -> None:
     whole = talk(tmp_path, 1, 3)
     other = "0192bbbb-0000-7000-8000-00000000000b"
-    path = fork(found(tmp_path), other, "0", said, at=at)
+    path = fork(found(tmp_path), other, "0", at=at)
     rows, damage = read_rows(path.read_bytes())
     assert damage == path.stat().st_size
     assert rows[0]["forked_from"] == SESSION

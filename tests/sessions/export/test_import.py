@@ -301,10 +301,10 @@ def test_all_sessions_of_a_file_are_kept_or_none(tmp_path: Path, monkeypatch: py
     rows, _ = read_rows(paths[1].read_bytes())
     assert rows[0]["id"] == rows[1]["session"] == "two"
     (tmp_path / "b").mkdir()
-    (tmp_path / "b" / ".two.import").mkdir()
+    (tmp_path / "b" / ".two.new").mkdir()
     with pytest.raises(OSError, match="exists"):
         keep(sessions, tmp_path / "b", ["one", "two"], workspace="/w", created=1.0, pool="0")
-    assert [p.name for p in (tmp_path / "b").iterdir()] == [".two.import"]
+    assert [p.name for p in (tmp_path / "b").iterdir()] == [".two.new"]
 
 
 def test_lone_surrogates_are_made_valid() -> None:

@@ -48,6 +48,7 @@ class Board:
     def begin(self, attempt: Attempt) -> None:
         """An attempt begins."""
         self._at_work[attempt.task.id] = _AtWork(attempt)
+        self._why = ""
         again = f" (attempt {attempt.number})" if attempt.number > 1 else ""
         if not self._columns:
             self._line(f"begin {attempt.task.id}{again}: {attempt.workspace}")

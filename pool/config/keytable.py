@@ -35,6 +35,7 @@ TABLES = {
     "context": "What happens when the window fills up.",
     "prompt": "The system prompt.",
     "agents_md": "AGENTS.md files.",
+    "git": "Commits that Pool makes. See sessions.md.",
     "ui": "The full-screen interface. See interface.md.",
     "guards": "Thresholds of the guards. 0 switches a rule off. See guards.md.",
     "guards.repeats": "At how many equal calls with equal results something is done.",
@@ -334,6 +335,14 @@ _REST = (
         "What all of the files together may take of the prompt, in tokens.",
         "agents_md.tokens",
         Trust.LOWER,
+    ),
+    Key(
+        "git.assisted_by",
+        Switch(),
+        "Add an `Assisted-by: Pool (MODEL)` trailer to commits that Pool makes.",
+        "assisted_by",
+        Trust.FREE,
+        flag="--assisted-by",
     ),
     Key(
         "mcp_servers",

@@ -128,6 +128,7 @@ class Settings:
     system replaces the built-in system prompt, append_system is added to it; `{workspace}` in either is the folder.
     continue_last goes on with the workspace's last session, resume with one by the beginning of its id, fork with a
     copy of one, `ID@3` with what it was before its third prompt; ephemeral keeps no session, or nothing more of it.
+    assisted_by: commits that Pool makes name the model in a trailer.
     only_tools are the names of the tools that the model gets, all if there are none; without_tools it does not get.
     """
 
@@ -154,6 +155,7 @@ class Settings:
     summary_tokens: int = 1500
     sampling: SamplingSettings = SamplingSettings()
     agents_md: AgentsMd = AgentsMd()
+    assisted_by: bool = False
     ui: InterfaceSettings = field(default_factory=InterfaceSettings)
     system: str = ""
     append_system: str = ""

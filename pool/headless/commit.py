@@ -107,7 +107,8 @@ async def _act(args: argparse.Namespace) -> int:
             return _told(args, proposal, chosen, written, None)
         if not args.yes and not _agreed(as_json=args.json):
             return EXIT_USAGE
-        assisted = _model_of(found) or settings.model if args.assisted_by else ""
+        wanted = args.assisted_by or settings.assisted_by
+        assisted = (_model_of(found) or settings.model) if wanted else ""
         made = await commit_work(
             repo, proposal, chosen, written.text, confirm_for(sign=args.sign), assisted_by=assisted
         )

@@ -90,7 +90,7 @@ class GitWishes:
             message = self.commit or ""
             if message == AUTO:
                 message = (await write_message(session, proposal, chosen, await read_style(repo))).text
-            model = session.agent.labels.model if self.assisted_by else ""
+            model = session.agent.labels.model if self.assisted_by or session.settings.assisted_by else ""
             confirm = confirm_for(sign=self.sign)
             made = await commit_work(repo, proposal, chosen, message, confirm, assisted_by=model, hub=session.hub)
         except GitWorkError as error:

@@ -57,6 +57,12 @@ def test_without_a_server_the_message_is_by_rule_and_nothing_happens_unasked(
     assert git(repo, "log", "--format=%s") == "fix: first\n"
 
 
+def test_the_configuration_asks_for_the_trailer(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POOL_GIT_ASSISTED_BY", "true")
+    assert main(["-C", str(repo), "-y", "-m", "fix: say two"]) == 0
+    assert "\nAssisted-by: Pool (" in git(repo, "log", "-1", "--format=%B")
+
+
 def test_with_yes_it_is_committed_and_the_session_knows(repo: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["-C", str(repo), "-y", "-m", "fix: say two", "--assisted-by"]) == 0
     assert "committed" in capsys.readouterr().out

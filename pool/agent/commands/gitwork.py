@@ -111,7 +111,11 @@ async def _done(
 ) -> CommandResult:
     from pool.agent.gitwork.sessionwork import commit_work
 
-    made = await commit_work(repo, proposal, chosen, message, _confirm(conversation), hub=conversation.hub)
+    session = conversation.session
+    model = session.agent.labels.model if session.settings.assisted_by else ""
+    made = await commit_work(
+        repo, proposal, chosen, message, _confirm(conversation), assisted_by=model, hub=conversation.hub
+    )
     signed = ", signed" if made.signed else ""
     where = f" on {proposal.branch}" if proposal.branch else " on no branch"
     return CommandResult((f"committed {made.commit[:10]}{where}{signed}: {made.subject}", *made.notes))

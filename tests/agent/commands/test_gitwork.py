@@ -38,12 +38,14 @@ def repo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @asynccontextmanager
-async def worked(repo: Path, *replies: Step) -> AsyncGenerator[tuple[Conversation, Driver, ModelServer]]:
+async def worked(
+    repo: Path, *replies: Step, assisted_by: bool = False
+) -> AsyncGenerator[tuple[Conversation, Driver, ModelServer]]:
     """A conversation whose first run wrote two files."""
     writes = (call("write", path="a.txt", content="two\n"), call("write", "c2", path="new.txt", content="new\n"))
     async with (
         ModelServer(call("read", "c0", path="a.txt"), *writes, answer("Done."), *replies) as server,
-        driving(server.url, repo) as driver,
+        driving(server.url, repo, assisted_by=assisted_by) as driver,
     ):
         conversation = Conversation(driver.session)
         await conversation.submit("Change it.")
@@ -53,6 +55,15 @@ async def worked(repo: Path, *replies: Step) -> AsyncGenerator[tuple[Conversatio
 def line_of(result: CommandResult, label: str) -> str:
     assert result.ask is not None, result.lines
     return next(choice.line for choice in result.ask.choices if choice.label.startswith(label))
+
+
+async def test_the_model_is_named_where_the_configuration_asks_for_it(repo: Path) -> None:
+    async with worked(repo, assisted_by=True) as (conversation, driver, _):
+        done = await execute(line_of(await execute("/commit Say two", conversation), "commit 2"), conversation)
+        assert done.ok, done.lines
+        model = driver.session.agent.labels.model
+        assert model
+        assert git(repo, "log", "-1", "--format=%B").strip() == f"Say two\n\nAssisted-by: Pool ({model})"
 
 
 async def test_it_is_proposed_by_the_model_shown_and_done(repo: Path) -> None:

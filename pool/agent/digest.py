@@ -84,6 +84,7 @@ def result_of(rows: Sequence[Row], *, form: AnswerForm | None = None) -> RunResu
             for r in _of(rows, "guard.fired")
         ),
         tests=_tests(calls, _detail(end) if reason == StopReason.UNVERIFIED.value else ""),
+        commits=tuple(text_of(r.get("commit")) for r in _of(rows, "commit.made")),
         compactions=tuple(_detail(r) for r in _of(rows, "history.compacted")),
         notices=tuple(
             NoticeResult(text_of(r.get("level")), text_of(r.get("text")), text_of(r.get("remedy")))

@@ -122,8 +122,9 @@ class RunResult:
     """A run from its prompt to its end.
 
     reason is the stop reason, "" where the log has no end; exit_code is the process's exit code that goes with it.
-    answer is the last reply's content, output its value where a schema was asked for and it fits, else null. cached_share as in a turn.
-    compactions say what each did. pool is Pool's version.
+    answer is the last reply's content, output its value where a schema was asked for and it fits, else null.
+    cached_share is as in a turn. commits are the ids of those that were made of its work, compactions say what each
+    did. pool is Pool's version.
     """
 
     pool: str
@@ -151,6 +152,7 @@ class RunResult:
     changes: tuple[ChangedFile, ...] = ()
     guards: tuple[GuardResult, ...] = ()
     tests: TestBook = TestBook()
+    commits: tuple[str, ...] = ()
     compactions: tuple[str, ...] = ()
     notices: tuple[NoticeResult, ...] = ()
     time: TimeSpent = TimeSpent()

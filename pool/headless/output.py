@@ -84,16 +84,30 @@ class JsonOutput:
         self._out = out
         self._form = form
         self._rows: list[dict[str, Any]] = []
+        self._held = self._due = False
+
+    def hold(self) -> None:
+        """Keep each result until the next run starts, or until `release`: what comes after a run belongs to it."""
+        self._held = True
 
     def show(self, event: Event) -> None:
         if event.body.transient or isinstance(event.body, LOG_ONLY):
             return
         if isinstance(event.body, RunStarted):
+            self.release()
             self._rows.clear()
         self._rows.append(plain(to_dict(event)))
         if isinstance(event.body, RunFinished):
+            self._due = True
+            if not self._held:
+                self.release()
+
+    def release(self) -> None:
+        """Print a result that is held."""
+        if self._due:
             from pool.agent.digest import result_of
 
+            self._due = False
             _write_line(self._out, result_of(self._rows, form=self._form).to_dict())
 
 

@@ -111,6 +111,8 @@ def _lines(runs: Sequence[RunResult], room: int) -> Lines:
     for point in unverified(runs):
         yield "not verified", point
     yield from _changes(runs)
+    commits = [name for run in runs for name in run.commits]
+    yield from _few("commits", commits, len(commits), MOST_LINES)
     tests = [f"{_verdict(t.passed, t.executed)}: {one_line(t.command)}" for run in runs for t in run.tests.runs]
     # The last runs of tests say most.
     yield from _few("tests", tests[-MOST_LINES:], len(tests), MOST_LINES)

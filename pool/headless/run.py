@@ -19,7 +19,7 @@ from pool.config.settings import Settings, SettingsError
 from pool.events import STOP_TABLE, Event, RunFinished, SessionNamed, StopReason, Usage
 from pool.headless.gitwishes import GitWishes
 from pool.headless.options import NO_OPTIONS, RunOptions
-from pool.headless.output import Output, Progress, output_for
+from pool.headless.output import JsonOutput, Output, Progress, output_for
 from pool.headless.plain import safe
 from pool.wire.errors import ServerProblem
 
@@ -84,6 +84,8 @@ async def _run(
         work: _Work = _Driven(session, program, options) if program else _Alone(session, options)
         left = _artifacts(options)
         notifier = _notifier(session, options)
+        if wishes and isinstance(output, JsonOutput):
+            output.hold()
         faces: Sequence[Face] = (progress, output, *([left] if left else []))
         printing = asyncio.create_task(_print(session.hub.subscribe(), faces, work.stop))
         with _signals(work.stop):
@@ -205,20 +207,23 @@ def _signals(stop: Callable[[Stop], None]) -> Generator[None]:
 
 async def _print(events: AsyncIterator[Event], faces: Sequence[Face], stop: Callable[[Stop], None]) -> str:
     """Show every event; why it could not be written, which ends the run, "" if all was."""
-    async for event in events:
-        try:
+    try:
+        async for event in events:
             for face in faces:
                 face.show(event)
-        except BrokenPipeError:
-            _silence()
-            stop(Stop(StopReason.SIGNALLED, "the reader of the output has gone", signal.SIGPIPE))
-            return GONE
-        except OSError as error:
-            stop(Stop(StopReason.INTERNAL_ERROR, f"the output cannot be written: {error.strerror}"))
-            with contextlib.suppress(OSError):
-                sys.stderr.write(f"pool run: the output cannot be written: {error.strerror}\n")
-            _silence()
-            return str(error.strerror)
+        for face in faces:
+            if isinstance(face, JsonOutput):
+                face.release()
+    except BrokenPipeError:
+        _silence()
+        stop(Stop(StopReason.SIGNALLED, "the reader of the output has gone", signal.SIGPIPE))
+        return GONE
+    except OSError as error:
+        stop(Stop(StopReason.INTERNAL_ERROR, f"the output cannot be written: {error.strerror}"))
+        with contextlib.suppress(OSError):
+            sys.stderr.write(f"pool run: the output cannot be written: {error.strerror}\n")
+        _silence()
+        return str(error.strerror)
     return ""
 
 

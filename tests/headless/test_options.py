@@ -17,6 +17,7 @@ from pool.headless.command import main
 from pool.sim.process import running
 from pool.sim.settings import SimSettings
 from tests.cases.driver import MODEL, ModelServer, Step, answer, call, last_user
+from tests.headless.valid import faults
 
 RUN_SECONDS = 30.0
 SCHEMA = '{"type": "object", "properties": {"bugs": {"type": "integer"}}, "required": ["bugs"]}'
@@ -76,6 +77,18 @@ async def test_artifacts_of_a_session_that_is_not_kept(tmp_path: Path) -> None:
     }
     assert json.loads((left / "result.json").read_text())["output"] == {"bugs": 2}
     assert "Count." in (left / "transcript.md").read_text()
+
+
+async def test_the_commit_of_the_work_is_in_the_result(tmp_path: Path) -> None:
+    for words in (["init", "-q"], ["config", "user.name", "A"], ["config", "user.email", "a@example.com"]):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+    subprocess.run(["git", "commit", "-q", "--allow-empty", "-m", "x"], cwd=tmp_path, check=True)
+    steps = call("write", path="a.txt", content="x\n"), answer("Done.")
+    code, out, _, _ = await pool_run(tmp_path, *steps, flags=("-o", "json", "--commit", "Add a.", "Do it."))
+    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=tmp_path, check=True, capture_output=True, text=True)
+    row = json.loads(out)
+    assert (code, row["commits"]) == (0, [head.stdout.strip()])
+    assert faults(row) == []
 
 
 async def test_an_answer_without_its_form_is_exit_8_and_not_on_stdout(tmp_path: Path) -> None:

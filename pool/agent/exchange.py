@@ -272,7 +272,7 @@ class Exchange:
         first = (clock.first or now) - clock.sent
         self._learn_rate(usage, first - waited, report)
         self._hub.emit(UsageReported(usage, first, now - clock.sent, report.kept, report.broken, waited))
-        if lost := self.prefix.usage(usage, report):
+        if lost := self.prefix.usage(usage, report, whole=bool(reading.finish)):
             self._hub.emit(Notice("info", lost))
 
     def _learn_rate(self, usage: Usage, seconds: float, report: PrefixReport) -> None:

@@ -78,11 +78,15 @@ class PrefixWatch:
         self.last_break = f"request {self.requests}: {why}"
         return PrefixReport(kept, why)
 
-    def usage(self, usage: Usage, report: PrefixReport) -> str:
-        """What the server's count says about its cache: "" or a line for people."""
+    def usage(self, usage: Usage, report: PrefixReport, *, whole: bool = True) -> str:
+        """What the server's count says about its cache: "" or a line for people.
+
+        whole: the reply came to its end. The running count of one that was cut short (vLLM's
+        `continuous_usage_stats`) has no word on the cache, and 0 there means nothing.
+        """
         before, self._prompt = self._prompt, usage.prompt
         self._cache_told = self._cache_told or usage.cached > 0
-        if not self._cache_told or report.broken or before < LEAST_PROMPT_TOKENS:
+        if not whole or not self._cache_told or report.broken or before < LEAST_PROMPT_TOKENS:
             return ""
         if usage.cached >= before * CACHED_SHARE:
             return ""

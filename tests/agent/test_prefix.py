@@ -42,3 +42,13 @@ def test_a_server_that_lost_its_cache_is_named() -> None:
     assert watch.usage(Usage(prompt=4200, cached=3900), report) == ""
     report = watch.request([b"s", b"u", b"a", b"t"], HEAD)
     assert "only 0 of 4,200 tokens cached" in watch.usage(Usage(prompt=4300, cached=0), report)
+
+
+def test_a_reply_cut_short_says_nothing_of_the_cache() -> None:
+    watch = PrefixWatch()
+    report = watch.request([b"s", b"u"], HEAD)
+    assert watch.usage(Usage(prompt=4000, cached=3900), report) == ""
+    report = watch.request([b"s", b"u", b"a"], HEAD)
+    assert watch.usage(Usage(prompt=4200, cached=0), report, whole=False) == ""
+    report = watch.request([b"s", b"u", b"a", b"t"], HEAD)
+    assert "only 0 of 4,200 tokens cached" in watch.usage(Usage(prompt=4300, cached=0), report)

@@ -62,7 +62,8 @@ class TranscriptView(ScrollView, can_focus=True):
         self.finder: Finder | None = None
         self.diff_cells = SIDE_BY_SIDE_CELLS
         self._code_style = code_style
-        self._dirty: dict[int, Entry] = {}
+        self._dirty: dict[int, tuple[Entry, Sequence[Line] | None]] = {}
+        """What changed since the last frame, with the rows that the screen still shows of it."""
         self._pace = Pace()
         self._timer: Timer | None = None
         self._tick: Timer | None = None
@@ -128,7 +129,7 @@ class TranscriptView(ScrollView, can_focus=True):
         if not self.store.has(entry):
             return
         self.store.touch(entry)
-        self._dirty[entry.index] = entry
+        self._dirty.setdefault(entry.index, (entry, entry.rows))
         if entry.block.is_live:
             self._live.add(entry)
             if self._tick is not None:
@@ -157,9 +158,7 @@ class TranscriptView(ScrollView, can_focus=True):
         dirty = list(self._dirty.values())
         self._dirty.clear()
         index, offset = self.store.heights.locate(self.scroll_offset.y)
-        changed = [self._changed_from(entry) for entry in dirty if entry.rows is not None]
-        if any(entry.rows is None for entry in dirty):
-            changed.append(self.store.row_of(next(entry for entry in dirty if entry.rows is None), -1))
+        changed = [self._changed_from(entry, rows) for entry, rows in dirty]
         before = self.scroll_offset.y
         self._sync(self.store.heights.top(index) + offset, grown=True)
         if self.scroll_offset.y == before and changed:
@@ -168,10 +167,14 @@ class TranscriptView(ScrollView, can_focus=True):
                 self.refresh(Region(0, top, self.size.width, self.size.height - top))
         self.call_after_refresh(lambda: self._pace.drawn(start, time.monotonic()))
 
-    def _changed_from(self, entry: Entry) -> int:
-        """Lay an entry out anew; the first row of the whole that may look different."""
-        old = entry.rows or ()
-        return self.store.row_of(entry, _same(old, self.store.rows(entry)) if old else -1)
+    def _changed_from(self, entry: Entry, old: Sequence[Line] | None) -> int:
+        """The first row of the whole that may look different from what the screen shows of an entry.
+
+        Not what the entry's rows were until now: a change of the window's height lays out without a frame.
+        """
+        if entry.rows is None or not old:
+            return self.store.row_of(entry, -1)
+        return self.store.row_of(entry, _same(old, self.store.rows(entry)))
 
     def _ticked(self) -> None:
         for entry in list(self._live):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from textual.events import MouseScrollDown, MouseScrollUp
-from textual.geometry import Offset
+from textual.events import MouseScrollDown, MouseScrollUp, Resize
+from textual.geometry import Offset, Region
 
 from pool.tui.theming import PREFIX
 from pool.tui.transcript.answer import Answer
@@ -114,6 +114,23 @@ async def test_resizing_at_the_end_stays_there() -> None:
             await pilot.resize_terminal(*size)
             await settled(pilot)
             assert screen(app)[-1].endswith("end")
+
+
+async def test_what_changes_just_before_the_view_hears_of_its_size_is_painted() -> None:
+    """As when the answer to a question closes its panel below: the larger view is painted before it is told."""
+    app = TranscriptApp()
+    async with app.run_test(size=SIZE) as pilot:
+        view = app.transcript
+        card = ToolCard(CallFacts("shell", CallState.WAITING, "", "command", "make", why="asks"))
+        entry = view.add(card)
+        await settled(pilot)
+        view.render_lines(Region(0, 0, *SIZE))
+        view.replace(entry, card.with_facts(state=CallState.DENIED, result="was denied"))
+        view.post_message(Resize(view.size, view.virtual_size))
+        await settled(pilot)
+        painted = [strip.text for strip in view.render_lines(Region(0, 0, SIZE[0], 2))]
+        assert "$ make · denied" in painted[0]
+        assert "was denied" in painted[1]
 
 
 async def test_a_block_that_changes_above_does_not_move_the_view() -> None:

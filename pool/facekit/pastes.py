@@ -8,7 +8,8 @@ FOLD_LINES = 12
 FOLD_CHARS = 2000
 """A paste with more lines or characters than these is shown as a mark."""
 
-_MARK = re.compile(r"\[paste #(\d+): [^\]\n]*\]")
+_MARK = re.compile(r"\[paste #(\d+): [^\[\]\n]*\]")
+_MARK_AT_END = re.compile(_MARK.pattern + r"\Z")
 
 
 def normal_lines(text: str) -> str:
@@ -37,6 +38,11 @@ class Pastes:
     def unfold(self, shown: str) -> str:
         """The text that is meant: marks of ours replaced by what they stand for, all else as it is."""
         return _MARK.sub(lambda m: self._texts.get(int(m.group(1)), m.group(0)), shown)
+
+    def mark_before(self, line: str) -> int:
+        """The length in characters of the mark of ours with which a line ends, 0 without one."""
+        found = _MARK_AT_END.search(line)
+        return len(found.group()) if found is not None and int(found.group(1)) in self._texts else 0
 
     def clear(self) -> None:
         """Forget all texts, after the prompt is sent. Numbers are not used again, so history stays unambiguous."""

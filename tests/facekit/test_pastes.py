@@ -36,6 +36,19 @@ def test_numbers_are_not_used_again() -> None:
     assert pastes.unfold("[paste #1: 5,000 characters]") == "[paste #1: 5,000 characters]"
 
 
+def test_a_mark_without_its_end_takes_no_other_along() -> None:
+    pastes = Pastes()
+    first, second = pastes.fold("x" * 5000), pastes.fold("y" * 5000)
+    assert pastes.unfold(first[:-1] + second) == first[:-1] + "y" * 5000
+
+
+def test_the_mark_before_a_place_is_known_if_it_is_ours() -> None:
+    pastes = Pastes()
+    mark = pastes.fold("x" * 5000)
+    assert pastes.mark_before(f"see {mark}") == len(mark)
+    assert pastes.mark_before(f"{mark} ") == pastes.mark_before("[paste #9: 20 lines]") == pastes.mark_before("") == 0
+
+
 @given(st.lists(st.text(max_size=60), max_size=5), st.text(max_size=40))
 def test_what_is_sent_is_what_was_pasted(texts: list[str], between: str) -> None:
     pastes = Pastes()

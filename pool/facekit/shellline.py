@@ -27,6 +27,7 @@ class ShellLine:
         self.exit: int | None = None
         self._workspace = workspace
         self._process: asyncio.subprocess.Process | None = None
+        self._stopped = False
 
     async def run(self, show: Callable[[str], None]) -> None:
         """Run it to its end; show gets its output as it comes. Raises OSError if the shell cannot be started."""
@@ -51,11 +52,19 @@ class ShellLine:
     def stop(self) -> None:
         """End it, with all it started."""
         if self._process is not None and self.exit is None:
+            self._stopped = True
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
+
+    @property
+    def ended(self) -> str:
+        """How it ended, for people."""
+        if self.exit is not None and self.exit < 0:
+            return "stopped" if self._stopped else f"ended by signal {-self.exit}"
+        return f"exit status {self.exit}"
 
     def told(self) -> str:
         """The words for the model."""
         output = self.output.strip("\n")
         cut = "" if len(output) <= TOLD_CHARS else "[the beginning is left out]\n"
-        return f"[I ran this in my own shell: {self.command}]\n[exit status {self.exit}]\n{cut}{output[-TOLD_CHARS:]}"
+        return f"[I ran this in my own shell: {self.command}]\n[{self.ended}]\n{cut}{output[-TOLD_CHARS:]}"

@@ -335,5 +335,5 @@ class Chat:
         finally:
             self._shell_output.end()
             self._shell = self._shell_output = None
-        self.feed.remark(f"exit status {line.exit}")
+        self.feed.remark(line.ended)
         self._told.append(line.told())

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pool.facekit import clipboard
+from pool.facekit.activity import Activity
 from pool.facekit.answers import answer_text
 from pool.facekit.editor import EditorError, edited
 from pool.facekit.shellline import ShellLine
@@ -80,9 +81,9 @@ class Actions:
 
     # -- prompts ----------------------------------------------------------------------------------------------------
 
-    def send(self, text: str, shown: str = "") -> None:
+    def send(self, text: str) -> None:
         """Do with a prompt what it asks for: a command, a shell line, a steering word, a run."""
-        self._app.recall.add(shown or text)
+        self._app.recall.add(text)
         self._app.recall.save_draft("")
         if self._conversation is None and text.strip() in LEAVING:
             self._app.leave()
@@ -131,8 +132,10 @@ class Actions:
         rows = [Waiting(-1 - n, t, steering=False) for n, t in enumerate(self._before_open)]
         if (conversation := self._conversation) is not None:
             rows += [Waiting(n, t, steering=True) for n, t in enumerate(conversation.waiting_steering())]
-            rows += [Waiting(n, t, steering=False) for n, t in enumerate(conversation.queued())]
+            held = not self._app.activity.busy
+            rows += [Waiting(n, t, steering=False, held=held) for n, t in enumerate(conversation.queued())]
         self._app.queue.show_rows(rows)
+        self._app.box.has_waiting = any(not row.steering for row in rows)
 
     def take_back(self, waiting: Waiting) -> None:
         """Put a waiting message back into the box, to be changed or left out."""
@@ -149,16 +152,24 @@ class Actions:
         self.show_queue()
 
     def take_back_last(self) -> None:
-        """The last waiting message, back into the box."""
-        if rows := self._app.queue.rows:
+        """The last message that waits for the end of the run, back into the box."""
+        if rows := [row for row in self._app.queue.rows if not row.steering]:
             self.take_back(rows[-1])
+
+    @property
+    def in_shell(self) -> bool:
+        """Whether a command of the user's own runs."""
+        return self._shell is not None
+
+    def stop_shell(self) -> None:
+        """Stop the user's own command, if one runs."""
+        if self._shell is not None:
+            self._shell.stop()
 
     def stop(self) -> None:
         """Stop the run, and the user's own command."""
-        if self._shell is not None:
-            self._shell.stop()
-        if (conversation := self._conversation) is not None:
-            conversation.stop()
+        self.stop_shell()
+        if (conversation := self._conversation) is not None and conversation.stop():
             self._app.hint("stopping")
 
     # -- commands ---------------------------------------------------------------------------------------------------
@@ -224,13 +235,18 @@ class Actions:
                 await self._reopen(resume="")
 
     async def _reopen(self, *, resume: str, folder: str = "") -> None:
-        """Leave this session and begin a new one, or go on with another; folder is where, "" for this one."""
+        """Leave this session and begin a new one, or go on with another; folder is where, "" for this one.
+
+        The mode stays what the person made it: a new session must not ask less.
+        """
         app = self._app
+        mode = self._conversation.status().mode if self._conversation is not None else app.settings.mode
         await app.driver.close()
+        app.activity = Activity()
         app.transcript.clear()
         place = Path(folder) if folder else app.settings.workspace
         app.settings = app.driver.settings = replace(
-            app.settings, workspace=place, resume=resume, continue_last=False, fork=""
+            app.settings, workspace=place, resume=resume, continue_last=False, fork="", mode=mode
         )
         if folder:
             app.recall.move(place)
@@ -263,7 +279,7 @@ class Actions:
             return
         finally:
             self._shell = None
-        transcript.replace(entry, Note(line.output, title=f"! {command} · exit status {line.exit}"))
+        transcript.replace(entry, Note(line.output, title=f"! {command} · {line.ended}"))
         self._told.append(line.told())
 
     def edit_prompt(self) -> None:

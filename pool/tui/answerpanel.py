@@ -1,6 +1,6 @@
 """What the panels for approvals and for questions share: one question shown, answers by key, and a line for words.
 
-A key that was on its way when a question came must not answer it: for `SETTLE_SECONDS` no key counts.
+A key that was on its way when a question came must not answer it: no key counts before none came for `SETTLE_SECONDS`.
 """
 
 from __future__ import annotations
@@ -144,6 +144,9 @@ class AnswerPanel(Widget, Generic[Q, A], can_focus=True):
 
     def on_key(self, event: events.Key) -> None:
         """Keys in the order in which they come. Bindings would act later: what is typed into the line is no answer."""
+        if self.waiting and not self.ready and event.is_printable:
+            # Still in the middle of a word: the next letters are no answers either.
+            self._since = time.monotonic()
         if not self.writing:
             taken = self.press(event.key)
         elif event.key == "enter":

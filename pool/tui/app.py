@@ -75,7 +75,7 @@ class PoolApp(TerminalApp):
     CSS = """
     #_default { background: $background; color: $text; }
     Transcript { height: 1fr; }
-    #below { height: auto; max-height: 80%; }
+    #below { height: auto; max-height: 90%; }
     """
 
     def __init__(
@@ -204,6 +204,7 @@ class PoolApp(TerminalApp):
             self._show_status()
 
     def _show_busy(self) -> None:
+        self.actions.show_queue()
         busy = self.activity.busy
         self.line.run(busy)
         self.box.busy = busy
@@ -252,17 +253,22 @@ class PoolApp(TerminalApp):
         self.bar.show_parts(*status_parts(self.settings, self.driver.conversation, self.activity))
 
     def on_status_bar_clicked(self, message: StatusBar.Clicked) -> None:
-        self.actions.command(message.action)
+        self._escaped = 0.0
+        if message.action.startswith("/"):
+            self.actions.command(message.action)
+        else:
+            self.actions.panels.open(message.action)
 
     # -- the prompt box ---------------------------------------------------------------------------------------------
 
     def on_prompt_box_sent(self, message: PromptBox.Sent) -> None:
-        self.actions.send(message.text, shown=message.shown)
+        self.actions.send(message.text)
 
     def on_prompt_box_queued(self, message: PromptBox.Queued) -> None:
         self.actions.queue(message.text)
 
     def on_prompt_box_edited(self) -> None:
+        self._escaped = 0.0
         self._complete()
 
     @work(exclusive=True, group="complete")
@@ -305,6 +311,8 @@ class PoolApp(TerminalApp):
                 self.transcript.scroll_to_end()
             case "leave":
                 self.leave()
+            case "take_back":
+                self.actions.take_back_last()
             case "editor":
                 self.actions.edit_prompt()
             case "picture":
@@ -379,13 +387,14 @@ class PoolApp(TerminalApp):
         """Close what is open; else stop the run; else, twice with nothing typed, rewind."""
         now = time.monotonic()
         if len(self.screen_stack) > 1:
+            self._escaped = 0.0
             if not (isinstance(self.screen, PanelScreen) and self.screen.escaped()):
                 self.screen.dismiss(None)
         elif self._close_completion() or self.approval.close_writing() or self.questions.close_writing():
             return
         elif self.focused is self.box and self.box.escaped():
             self._escaped = 0.0
-        elif self.activity.busy:
+        elif self.activity.busy or self.actions.in_shell:
             self._stopped = now
             self.actions.stop()
         elif self.focused is not self.box:
@@ -404,7 +413,7 @@ class PoolApp(TerminalApp):
         now = time.monotonic()
         if text := self.transcript.selected_text or self.box.selected_text:
             self.actions.copy(text)
-        elif self.activity.busy:
+        elif self.activity.busy or self.actions.in_shell:
             self._stopped = now
             self.actions.stop()
         elif self.box.text:
@@ -420,7 +429,8 @@ class PoolApp(TerminalApp):
     @work(exclusive=True, group="leave")
     async def leave(self, code: int = 0) -> None:
         """Close the session and the app."""
-        self.recall.save_draft(self.box.text)
+        self.recall.save_draft(self.box.full_text)
+        self.actions.stop_shell()
         await self.driver.close()
         await self.first_start.stop()
         self.exit(code)

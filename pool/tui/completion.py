@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from rich.segment import Segment
 from textual import events
+from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
@@ -15,6 +16,9 @@ from textual.widget import Widget
 from pool.facekit.plain import plain
 
 MOST_ROWS = 8
+
+LEAST_ABOVE = 3
+"""Rows of a window that stay for the conversation and the status bar."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +76,18 @@ class Completion(Widget):
         if not self._offers:
             return
         self._chosen = (self._chosen + by) % len(self._offers)
-        self._first = min(max(self._first, self._chosen - MOST_ROWS + 1), self._chosen)
+        rows = max(1, self.size.height)
+        self._first = min(max(self._first, self._chosen - rows + 1), self._chosen)
         self.refresh()
 
-    def get_content_height(self, container: object, viewport: object, width: int) -> int:
-        return min(len(self._offers), MOST_ROWS)
+    def get_content_height(self, container: object, viewport: Size, width: int) -> int:
+        return min(len(self._offers), self._room(viewport.height))
+
+    def _room(self, height: int) -> int:
+        """Rows for offers in a window of a height: the prompt box and its neighbours are never pushed out."""
+        around = self.parent.children if isinstance(self.parent, Widget) else ()
+        taken = sum(w.outer_size.height for w in around if w is not self and w.display)
+        return max(1, min(MOST_ROWS, height - LEAST_ABOVE - taken))
 
     def render_line(self, y: int) -> Strip:
         width = self.size.width

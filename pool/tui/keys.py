@@ -26,7 +26,7 @@ PROMPT_KEYS = (
     Key("send", ("enter",), "send", "send; while it works: steer the running turn"),
     Key("newline", ("ctrl+j", "shift+enter", "alt+enter"), "newline", "a new line (also a backslash at the end)"),
     Key("queue", ("tab",), "complete_or_queue", "take the completion; while it works: queue for after this run"),
-    Key("history_back", ("up",), "up", "the prompt before (on the first line)"),
+    Key("history_back", ("up",), "up", "the prompt before (on the first line); in the empty box: take back what waits"),
     Key("history_forward", ("down",), "down", "the prompt after (on the last line)"),
     Key("history_search", ("ctrl+r",), "history_search", "search the prompts sent before"),
     Key("editor", ("ctrl+g",), "editor", "write the prompt in $EDITOR"),

@@ -74,8 +74,8 @@ class PromptBox(TextArea):
     class Asked(Message):
         """A key that the app acts on.
 
-        what is `editor`, `search`, `complete`, `help`, `leave` or `end`; while the completion is open `up`, `down` or
-        `accept`; after a paste `picture` or `nothing_pasted`.
+        what is `editor`, `search`, `complete`, `help`, `leave`, `end` or `take_back`; while the completion is open
+        `up`, `down` or `accept`; after a paste `picture` or `nothing_pasted`.
         """
 
         def __init__(self, what: str) -> None:
@@ -90,6 +90,8 @@ class PromptBox(TextArea):
         self.cursor_blink = False
         self.pastes = Pastes()
         self.popup_open = False
+        self.has_waiting = False
+        """Whether a prompt waits that Up in the empty box takes back."""
         self._busy = False
         self._typed: deque[float] = deque(maxlen=BURST_KEYS)
         self._held_end: Timer | None = None
@@ -155,6 +157,10 @@ class PromptBox(TextArea):
             event.prevent_default()
             getattr(self, f"action_{action}")()
             return
+        if event.key == "backspace" and self._take_out_mark():
+            event.stop()
+            event.prevent_default()
+            return
         if event.is_printable:
             self._typed.append(time.monotonic())
         if event.character in JOINERS:
@@ -168,6 +174,15 @@ class PromptBox(TextArea):
             self.post_message(self.Asked("help"))
             return
         await super()._on_key(event)
+
+    def _take_out_mark(self) -> bool:
+        """Take out the mark of a paste before the cursor, whole: what is left of one would mean nothing."""
+        row, column = self.cursor_location
+        length = self.pastes.mark_before(self.document.get_line(row)[:column])
+        if not length or not self.selection.is_empty:
+            return False
+        self.delete((row, column - length), (row, column))
+        return True
 
     async def _on_paste(self, event: events.Paste) -> None:
         event.stop()
@@ -242,6 +257,8 @@ class PromptBox(TextArea):
             self.post_message(self.Asked("up"))
         elif not self.cursor_at_first_line:
             self.action_cursor_up()
+        elif not self.text and self.has_waiting:
+            self.post_message(self.Asked("take_back"))
         elif (text := self.recall.back(self.text)) is not None:
             self.set_text(text)
 

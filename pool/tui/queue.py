@@ -19,11 +19,15 @@ MOST_ROWS = 5
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A message that waits. steering: it reaches the model in the running turn, else after the run."""
+    """A message that waits. steering: it reaches the model in the running turn, else after the run.
+
+    held: no run works, so it waits for the end of the next one.
+    """
 
     number: int
     text: str
     steering: bool
+    held: bool = False
 
 
 class QueueList(Widget):
@@ -65,7 +69,7 @@ class QueueList(Widget):
         more = len(self.rows) - MOST_ROWS
         if y == MOST_ROWS - 1 and more > 0:
             return Strip([Segment(f"and {more + 1} more", self.rich_style)]).adjust_cell_length(width, self.rich_style)
-        label = "for this turn: " if row.steering else "after this run: "
+        label = "for this turn: " if row.steering else "after the next run: " if row.held else "after this run: "
         text = plain(" ".join(row.text.split()))
         strip = Strip([Segment(label, kind), Segment(text, self.rich_style)])
         if strip.cell_length > width:

@@ -35,7 +35,7 @@ def status_parts(
         mode = status.mode
         left.append(Part(mode.value, MODE_ROLES[mode], "/mode"))
         left.append(Part(status.sandbox, "warning" if status.sandbox == "none" else "muted", "/status"))
-        left.append(Part(status.model, "text", "/model"))
+        left.append(Part(status.model, "text", "server"))
     else:
         left.append(Part("no session yet", "muted"))
     return left, _right(settings, conversation, activity)

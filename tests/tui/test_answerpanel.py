@@ -84,6 +84,22 @@ async def test_a_key_typed_ahead_answers_nothing() -> None:
         assert not (await answer).allowed
 
 
+async def test_keys_that_go_on_coming_answer_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answerpanel, "SETTLE_SECONDS", 0.3)
+    app = Panels()
+    async with app.run_test():
+        app.approval.focus()
+        answer = asyncio.create_task(app.approval.ask(request("one")))
+        for _ in range(6):
+            await asyncio.sleep(0.1)
+            app.approval.post_message(events.Key("n", "n"))
+        await asyncio.sleep(0.02)
+        assert not answer.done()
+        await asyncio.sleep(0.4)
+        app.approval.post_message(events.Key("n", "n"))
+        assert not (await answer).allowed
+
+
 async def test_words_typed_in_one_go_after_r_are_a_reason_and_no_answer() -> None:
     app = Panels()
     async with app.run_test() as pilot:

@@ -114,6 +114,28 @@ async def test_a_large_paste_is_shown_as_a_mark_and_can_be_undone(app: BoxApp) -
         assert app.box.text == "see "
 
 
+async def test_backspace_takes_out_the_mark_of_a_paste_whole(app: BoxApp) -> None:
+    async with app.run_test() as pilot:
+        await pilot.press(*"see ")
+        app.box.post_message(events.Paste("x\n" * 20))
+        await pilot.pause()
+        await pilot.press("backspace")
+        assert app.box.text == "see "
+        await pilot.press("backspace")
+        assert app.box.text == "see"
+
+
+async def test_up_in_the_empty_box_takes_back_what_waits(app: BoxApp) -> None:
+    app.box.recall.add("older")
+    async with app.run_test() as pilot:
+        app.box.has_waiting = True
+        await pilot.press("up")
+        assert (app.box.text, app.asked) == ("", ["take_back"])
+        app.box.has_waiting = False
+        await pilot.press("up")
+        assert app.box.text == "older"
+
+
 async def test_tab_queues_only_while_it_works(app: BoxApp) -> None:
     async with app.run_test() as pilot:
         await pilot.press("a", "tab")

@@ -1,0 +1,63 @@
+"""What a person does with both hands on the keys: takes back, stops, begins anew. In a real terminal."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from tests.tui.conftest import Starts
+
+pytestmark = pytest.mark.slow
+
+ESCAPE, UP, INTERRUPT = "\x1b", "\x1b[A", "\x03"
+SHELL = "<tool_call>shell<arg_key>command</arg_key><arg_value>{}</arg_value></tool_call>"
+
+
+def test_what_waits_is_taken_back_by_a_key(start: Starts) -> None:
+    terminal = start(f"t</think>{SHELL.format('sleep 9')}", flags=("--mode", "allow-all", "--sandbox", "off"))
+    terminal.send("go\r")
+    terminal.wait_for("sleep 9 · running")
+    terminal.send("and then this\t")
+    terminal.wait_for("after this run: and then this")
+    terminal.send(UP)
+    terminal.wait_for(lambda text: "│ and then this" in text and "after this run" not in text)
+    terminal.send("\t")
+    terminal.wait_for("after this run: and then this")
+    terminal.send(ESCAPE)
+    terminal.wait_for("after the next run: and then this")
+
+
+def test_a_shell_line_is_stopped_and_a_new_session_keeps_the_mode(start: Starts) -> None:
+    terminal = start("Hm.</think>Yes.", flags=("--mode", "default"))
+    terminal.send("!sleep 30\r")
+    terminal.wait_for("! sleep 30 · running")
+    terminal.send(INTERRUPT)
+    terminal.wait_for("! sleep 30 · stopped")
+    terminal.send("/mode plan\r")
+    terminal.wait_for("default to plan")
+    terminal.send("/new\r")
+    screen = terminal.wait_for(lambda text: "default to plan" not in text and "laguna-sim" in text)
+    assert screen.splitlines()[-1].startswith(" plan")
+
+
+def test_two_presses_of_escape_with_words_between_are_not_one_gesture(start: Starts) -> None:
+    terminal = start("Hm.</think>Yes.")
+    terminal.send("hello\r")
+    terminal.wait_for("completed")
+    terminal.send(ESCAPE)
+    terminal.wait_for("Esc again goes back")
+    terminal.send("/mode\r")
+    terminal.wait_for("accept-edits")
+    terminal.send(ESCAPE)
+    time.sleep(0.5)
+    assert "Go back to before a prompt" not in terminal.text
+
+
+def test_offers_leave_the_box_in_a_low_window(start: Starts) -> None:
+    terminal = start(columns=40, rows=12, flags=("--mode", "default"), wait=False)
+    terminal.wait_for("\n default")
+    terminal.send("/")
+    screen = terminal.wait_for("/agents")
+    assert any(row.startswith("│ /") for row in screen.splitlines())
+    assert screen.splitlines()[-2].startswith("╰")

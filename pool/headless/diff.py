@@ -22,6 +22,7 @@ from pool.sessions.checkpoints.states import Kind
 from pool.sessions.log import read_rows
 from pool.sessions.rewinds import NoSuchPrompt, prompt_named
 from pool.sessions.store import Listed, NoSuchSession, sessions_folder
+from pool_tools.text import plural
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2
@@ -153,8 +154,8 @@ def stat_lines(changes: Sequence[FileChange]) -> Iterator[str]:
         scale = min(1.0, BAR_CHARS / most) if most else 0.0
         bar = "+" * round(added * scale) + "-" * round(removed * scale)
         yield f" {name} | {added + removed:>5} {bar}{kind}"
-    files = f"{len(changes)} file{'' if len(changes) == 1 else 's'} changed"
-    yield f" {files}, {sum(a for a, _ in counts)} lines added, {sum(r for _, r in counts)} removed"
+    added, removed = sum(a for a, _ in counts), sum(r for _, r in counts)
+    yield f" {plural(len(changes), 'file')} changed, {plural(added, 'line')} added, {removed:,} removed"
 
 
 def _coloured(line: str) -> str:

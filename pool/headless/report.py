@@ -68,7 +68,7 @@ def main(argv: Sequence[str]) -> int:
     except NoSuchSession as error:
         return complain(str(error), EXIT_USAGE, "report")
     except OSError as error:
-        return complain(f"{error.strerror}: {error.filename}", EXIT_FAILED, "report")
+        return complain(f"{error.strerror}: {error.filename}" if error.filename else str(error), EXIT_FAILED, "report")
     rows = effective(rows)
     runs = [result_of(run) for run in runs_of(rows)]
     summary = summarized(rows, found.path)

@@ -83,7 +83,7 @@ def main(argv: Sequence[str]) -> int:
     except (NoSuchSession, NoSuchPrompt, SessionBusy) as error:
         return complain(str(error), EXIT_USAGE)
     except OSError as error:
-        return complain(f"{error.strerror}: {error.filename}", EXIT_FAILED)
+        return complain(f"{error.strerror}: {error.filename}" if error.filename else str(error), EXIT_FAILED)
 
 
 def complain(text: str, code: int, command: str = "sessions") -> int:

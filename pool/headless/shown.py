@@ -34,6 +34,8 @@ def _shown(row: dict[str, Any]) -> str:
             return f"\n> {prompt}\n  ({model}, {clock(seconds_of(row.get('wall')))})"
         case {"type": "message.added", "role": "assistant", "text": text}:
             return _content(str(text))
+        case {"type": "call.proposed", "preview_kind": "command", "preview": str(command)} if command.strip():
+            return f"→ $ {command.strip()}"
         case {"type": "call.proposed", "title": title, "name": name}:
             return f"→ {title or name}"
         case {"type": "call.finished", "status": status, "text": text}:

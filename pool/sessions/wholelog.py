@@ -35,10 +35,13 @@ def write_logs(folder: Path, logs: Sequence[tuple[str, Iterable[Row]]]) -> list[
         for beside, path in made:
             os.rename(beside, path)
             placed.append(path)
-    except BaseException:
+    except BaseException as error:
         for path in [*(b for b, _ in made), *placed]:
             with contextlib.suppress(OSError):
                 path.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename is None:
+            # A full disk is noticed while writing, where Python names no file.
+            error.filename = str(folder)
         raise
     sync_folder(folder)
     return placed

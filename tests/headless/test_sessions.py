@@ -102,6 +102,15 @@ def test_an_id_that_fits_none_or_several_is_refused(
     assert ("elsewhere" in err) is (part in ("0199", "b"))
 
 
+def test_a_shown_command_is_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked: dict[str, Any] = {"title": "Run in /w, 120 s at most", "preview_kind": "command"}
+    calls = [row("call.proposed", name="shell", preview=text, **asked) for text in ("make \x1b[2J", " ")]
+    session(folder, SECOND, started("build"), *calls, workspace="/w")
+    lines = run(capsys, "show", SECOND)
+    assert "→ $ make \\x1b[2J" in lines
+    assert "→ Run in /w, 120 s at most" in lines
+
+
 def test_show_and_search(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = "\n".join(run(capsys, "show", "0aa"))
     assert text.startswith("Fix [31mthe parser\n")

@@ -23,7 +23,7 @@ from pool.sessions.checkpoints.gitobjects import NoObject
 from pool.sessions.checkpoints.undo import Step, Verdict
 from pool.sessions.rewind import Rewind
 from pool.sessions.rewinds import NoSuchPrompt
-from pool_tools.text import printable, visible
+from pool_tools.text import plural, printable, visible
 
 NOW = "--now"
 """Given last, it lets an undo go on that was shown."""
@@ -62,7 +62,7 @@ async def _rewind(conversation: Conversation, typed: Typed, *, redo: bool) -> Co
         base = f"/{typed.name} {to}".rstrip()
         return CommandResult(tuple(_lines(rewind)), rows, ask=Ask("Do this?", tuple(_choices(base, rewind))))
     done = await undo.carry_out(rewind)
-    told = [f"{len(done.steps)} files put back"] if rewind.files is not None else []
+    told = [f"{plural(len(done.steps), 'file')} put back"] if rewind.files is not None else []
     told += ["the conversation goes on from there"] if rewind.to_seq >= 0 else []
     failures = tuple(f"not put back: {visible(f.path)}: {visible(f.why)}" for f in done.failures)
     again = "undo" if redo else "redo"

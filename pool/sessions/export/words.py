@@ -12,6 +12,7 @@ from pool.sessions.export.fold import objects_of
 from pool.sessions.export.redact import Found
 from pool.sessions.export.text import first_line
 from pool.sessions.export.transcript import Call, Step, StepKind, Transcript
+from pool_tools.text import plural
 
 TITLE_CHARS = 90
 OPENING = "before the first prompt"
@@ -73,7 +74,7 @@ def notes(transcript: Transcript, found: Found | None) -> str:
     if not transcript.finished:
         said.append("The last run has no end: it was killed, or was still running when this was written.")
     if transcript.damaged:
-        said.append(f"{transcript.damaged} damaged records of the session's log could not be read.")
+        said.append(f"{plural(transcript.damaged, 'damaged record')} of the session's log could not be read.")
     return " ".join(said)
 
 

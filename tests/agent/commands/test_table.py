@@ -14,6 +14,7 @@ from pool.agent.commands import COMMANDS, ActionKind, CommandResult, Typed, comp
 from pool.agent.control import Conversation
 from pool.config.settings import SandboxChoice
 from pool.events import CallStarted
+from pool.sessions.store import sessions_folder
 from pool.sim.process import running
 from pool.sim.settings import SimSettings
 from tests.cases.driver import ModelServer, answer, call, driving
@@ -213,4 +214,4 @@ async def test_a_disk_that_fails_is_said(tmp_path: Path, monkeypatch: pytest.Mon
 
         monkeypatch.setattr("pool.sessions.wholelog.os.rename", full)
         failed = await execute("/fork", conversation)
-        assert (failed.ok, failed.lines) == (False, ("/fork: No space left on device",))
+        assert (failed.ok, failed.lines) == (False, (f"/fork: No space left on device ({sessions_folder()})",))

@@ -6,6 +6,8 @@ takes the focus only from an empty prompt box.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.cells import cell_len
 from rich.text import Text
 from textual import events
@@ -24,6 +26,9 @@ LOW_OTHER_ROWS = 8
 
 OTHER_ROWS = 11
 """The same of a high one, and two rows of the conversation."""
+
+NO_FILE = "/dev/null"
+"""What a diff names where there is no file, before or after."""
 
 MOST_PREVIEW_LINES = 400
 MOST_PREVIEW_COLUMNS = 2000
@@ -50,15 +55,18 @@ class ApprovalPanel(AnswerPanel[ApprovalRequest, ApprovalAnswer]):
     def draw(self) -> None:
         request = self.shown
         count = f" ({self._at + 1} of {self.waiting}, Tab for the next)" if self.waiting > 1 else ""
-        self.query_one("#title", Static).update(Text(f"{plain(request.name)}: may it run?{count}"))
+        path, lines = _one_file(request)
+        what = f"{request.name} {path}".rstrip()
+        self.query_one("#title", Static).update(Text(f"{plain(what)}: may it run?{count}"))
         why = "\n".join(plain(words) for words in (request.why, request.policy) if words)
         self.query_one("#why", Static).update(Text(why))
-        self.query_one("#preview", Static).update(self._preview(request))
+        self.query_one("#preview", Static).update(self._preview(request.preview_kind, lines))
         self.query_one("#choices", Static).update(self._choices(request))
         self.query_one("#why").display = not self._is_low
         scroll = self.query_one("#scroll", VerticalScroll)
         scroll.styles.max_height = self._preview_rows(why)
-        scroll.scroll_home(animate=False)
+        # Where there is not room for all, the changes and not what stands around them; after the rows are known.
+        self.call_after_refresh(scroll.scroll_to, y=_first_change(request.preview_kind, lines), animate=False)
 
     @property
     def _is_low(self) -> bool:
@@ -78,13 +86,12 @@ class ApprovalPanel(AnswerPanel[ApprovalRequest, ApprovalAnswer]):
         if self.waiting and not self.writing:
             self.draw()
 
-    def _preview(self, request: ApprovalRequest) -> Text:
+    def _preview(self, kind: str, lines: Sequence[str]) -> Text:
         variables = _variables(self)
-        text = Text(no_wrap=request.preview_kind == "diff")
-        lines = request.preview.split("\n")
+        text = Text(no_wrap=kind == "diff")
         for number, line in enumerate(lines[:MOST_PREVIEW_LINES]):
             shown = ("\n" if number else "") + plain(line.replace("\t", "    "))[:MOST_PREVIEW_COLUMNS]
-            text.append(shown, style=_line_style(line, request.preview_kind, variables))
+            text.append(shown, style=_line_style(line, kind, variables))
         if len(lines) > MOST_PREVIEW_LINES:
             text.append(f"\n… {len(lines) - MOST_PREVIEW_LINES:,} more lines")
         return text
@@ -149,6 +156,23 @@ class ApprovalPanel(AnswerPanel[ApprovalRequest, ApprovalAnswer]):
 def _variables(widget: Widget) -> dict[str, str]:
     """The colours of the theme by role."""
     return widget.app.theme_variables  # pyright: ignore[reportUnknownMemberType] Textual leaves the app's type open
+
+
+def _one_file(request: ApprovalRequest) -> tuple[str, list[str]]:
+    """The path of the only file that a diff changes, and its lines without the file's head; else "" and all lines."""
+    lines = request.preview.split("\n")
+    heads = [number for number, line in enumerate(lines) if line.startswith(("--- ", "+++ "))]
+    if request.preview_kind != "diff" or heads != [0, 1]:
+        return "", lines
+    old, new = lines[0][4:].removeprefix("a/"), lines[1][4:].removeprefix("b/")
+    paths = {old, new} - {NO_FILE}
+    return (paths.pop(), lines[2:]) if len(paths) == 1 else ("", lines)
+
+
+def _first_change(kind: str, lines: Sequence[str]) -> int:
+    """The row from which a diff is shown: one before its first change."""
+    changed = (number for number, line in enumerate(lines) if line.startswith(("+", "-")))
+    return max(0, next(changed, 0) - 1) if kind == "diff" else 0
 
 
 def _line_style(line: str, kind: str, variables: dict[str, str]) -> str:

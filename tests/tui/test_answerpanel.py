@@ -7,8 +7,9 @@ import asyncio
 import pytest
 from textual import events
 from textual.app import App, ComposeResult
+from textual.containers import VerticalScroll
 from textual.pilot import Pilot
-from textual.widgets import Input
+from textual.widgets import Input, Static
 
 from pool.facekit import approving
 from pool.ports import Answer, ApprovalRequest, Question, Remember, SuggestedRule
@@ -98,6 +99,36 @@ async def test_keys_that_go_on_coming_answer_nothing(monkeypatch: pytest.MonkeyP
         await asyncio.sleep(0.4)
         app.approval.post_message(events.Key("n", "n"))
         assert not (await answer).allowed
+
+
+def edit(preview: str) -> ApprovalRequest:
+    return ApprovalRequest("one", "edit", {}, "write", "diff", preview, "mode default asks before it can change files")
+
+
+async def test_a_diff_names_its_file_in_the_title_and_shows_its_changes() -> None:
+    context = "".join(f" line {n}\n" for n in range(30))
+    app = Panels()
+    async with app.run_test(size=(60, 20)) as pilot:
+        answer = asyncio.create_task(
+            app.approval.ask(edit(f"--- a/x.py\n+++ b/x.py\n@@ -1,31 +1,31 @@\n{context}-old\n+new"))
+        )
+        await settled(pilot)
+        assert "edit x.py: may it run?" in str(app.approval.query_one("#title", Static).render())
+        assert "x.py" not in str(app.approval.query_one("#preview", Static).render())
+        scroll = app.approval.query_one("#scroll", VerticalScroll)
+        assert scroll.scroll_y == scroll.max_scroll_y > 0
+        answer.cancel()
+
+
+async def test_a_diff_of_several_files_keeps_their_heads() -> None:
+    app = Panels()
+    async with app.run_test() as pilot:
+        for preview in ("--- a/x\n+++ b/y\n@@ -1 +1 @@\n-a\n+b", "--- a/x\n+++ b/x\n@@ -1 +1 @@\n--- a\n+b"):
+            answer = asyncio.create_task(app.approval.ask(edit(preview)))
+            await settled(pilot)
+            assert "--- a/x" in str(app.approval.query_one("#preview", Static).render())
+            answer.cancel()
+            await pilot.pause()
 
 
 async def test_words_typed_in_one_go_after_r_are_a_reason_and_no_answer() -> None:

@@ -33,7 +33,7 @@ from pool.ports import ApprovalAnswer, ApprovalRequest
 from pool.wire.coerce import clean_name, coerce
 from pool.wire.reading import BrokenCall, RawCall, Reading
 from pool_tools import Effect, Preview, Tool, ToolError, ToolResult
-from pool_tools.api import Step, SteppedTool, effect_of
+from pool_tools.api import StandsForTools, Step, SteppedTool, effect_of
 
 NO_NAME = "unnamed"
 """What a call without a name is called in the history; strict servers want a name."""
@@ -221,7 +221,7 @@ class CallRunner:
             return Outcome(name, call.args, call.effect, "invalid", call.refusal, call.data)
         if blocked := self._gate(name, call.args):
             return Outcome(name, call.args, call.effect, "blocked", blocked)
-        answer = await self._approval(_Subject(call.call.id, call.call.id, name, call.args, call.effect, call.preview))
+        answer = await self._approval(_subject(call, tool))
         if not answer.allowed:
             text = f"{name} was not run: it was denied. {answer.reason or NO_REASON}"
             return Outcome(name, call.args, call.effect, "denied", text, {"denied_by": answer.by})
@@ -315,6 +315,13 @@ class CallRunner:
             return Outcome(call.call.name, call.args, call.effect, "denied", result.text, data, changes)
         status = "ok" if result.ok else "failed"
         return Outcome(call.call.name, call.args, call.effect, status, result.text, result.data, changes)
+
+
+def _subject(call: PreparedCall, tool: Tool) -> _Subject:
+    name, args = call.call.name, call.args
+    if isinstance(tool, StandsForTools):
+        name, args = tool.rules_name(args), tool.rules_args(args)
+    return _Subject(call.call.id, call.call.id, name, args, call.effect, call.preview)
 
 
 def _object(arguments: str) -> dict[str, Any]:

@@ -13,8 +13,11 @@ from pool.extend.agentsmd import NAME, block_in
 from pool.messages import Message, Role
 from pool.wire.tokens import raw_tokens
 
-MCP_PREFIX = "mcp_"
+MCP_PREFIX = "mcp__"
 """How names of tools begin that come from MCP servers."""
+
+MCP_PAIR = frozenset({"find_tool", "call_tool"})
+"""Tools by which the others of MCP servers are reached."""
 
 
 PARTS = ("system prompt", NAME, "tools", "MCP tools", "conversation", "tool results", "reasoning")
@@ -83,7 +86,8 @@ def _raw_sizes(history: History, replies: ReplyStream) -> Mapping[str, float]:
     head: dict[str, Any] = json.loads(replies.head_json)
     for tool in head.get("tools", []):
         name = str(tool["function"]["name"])
-        sizes["MCP tools" if name.startswith(MCP_PREFIX) else "tools"] += raw_tokens(json.dumps(tool).encode())
+        of_mcp = name.startswith(MCP_PREFIX) or name in MCP_PAIR
+        sizes["MCP tools" if of_mcp else "tools"] += raw_tokens(json.dumps(tool).encode())
     for encoded in history.messages[1:]:
         reasoning = _reasoning_size(encoded.message)
         kind = "tool results" if encoded.message.role is Role.TOOL else "conversation"

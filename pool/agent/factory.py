@@ -27,6 +27,7 @@ from pool.agent.hub import EventHub
 from pool.agent.instructions import RELOAD, SessionInstructions, instructions_for
 from pool.agent.limits import Limits
 from pool.agent.loop import Agent, Labels
+from pool.agent.mcptools import mcp_servers, mcp_tools
 from pool.agent.netasking import NetworkAsking
 from pool.agent.policywords import policy_words
 from pool.agent.prompt import system_prompt
@@ -55,6 +56,7 @@ from pool_tools.workspace import Workspace
 
 if TYPE_CHECKING:
     from pool.agent.undoing import SessionUndo
+    from pool.extend.mcp.servers import McpServers
     from pool.sessions.checkpoints.checkpoints import Checkpoints
 
 
@@ -75,6 +77,7 @@ class Session:
     queued: tuple[str, ...] = ()
     """Prompts that waited when the session was left."""
     make_undo: Callable[[], SessionUndo] | None = None
+    mcp: McpServers | None = None
 
     @property
     def undo(self) -> SessionUndo | None:
@@ -131,7 +134,11 @@ async def open_session(settings: Settings, approver: Approver, extras: Extras = 
             hub.emit,
             toolbox.only_reading,
         )
-        tools = chosen_tools((*asking.over(toolbox.tools), AskTool(questions), *extras.tools), settings)
+        mcp = mcp_servers(settings, toolbox.commands, hub.emit)
+        if mcp is not None:
+            stack.push_async_callback(mcp.close)
+        more = (*extras.tools, *mcp_tools(mcp, settings, opened.earlier.head))
+        tools = chosen_tools((*asking.over(toolbox.tools), AskTool(questions), *more), settings)
         approvals = Approvals(
             mode,
             sandboxed=confined,
@@ -154,7 +161,7 @@ async def open_session(settings: Settings, approver: Approver, extras: Extras = 
             *(settings, link, hub, approvals, questions, tools, confinement, workspace.ledger.clear, opened),
             *(found.block, kept, extras.guards),
         )
-        agent.on_prompt = lambda: _begin(instructions, agent, kept)
+        agent.on_prompt = lambda: _begin(instructions, agent, kept, mcp)
         chosen = link.info.notes if link.info and not settings.model else ()
         lesser = (confinement.lesser,) if confinement.lesser else ()
         for note in [*opened.notes, *chosen, *found.notes(), *lesser, *_begun(settings)]:
@@ -174,6 +181,7 @@ async def open_session(settings: Settings, approver: Approver, extras: Extras = 
             confinement.network,
             opened.earlier.queued,
             _undo(opened, settings, agent, kept),
+            mcp,
         )
 
 
@@ -219,10 +227,12 @@ def _undo(
     return make
 
 
-def _begin(instructions: SessionInstructions, agent: Agent, kept: Checkpointer | None) -> None:
+def _begin(instructions: SessionInstructions, agent: Agent, kept: Checkpointer | None, mcp: McpServers | None) -> None:
     """A prompt has come: say if the AGENTS.md files are not what the model knows any more; look at the files."""
     if kept is not None:
         kept.prepare()
+    if mcp is not None:
+        mcp.begin_soon()
     if news := instructions.news(agent.history):
         agent.hub.emit(Notice("info", news, f"{RELOAD} tells the model; a new session reads them anyway"))
 
@@ -322,7 +332,9 @@ def first_request(settings: Settings, model: str, prompt: str) -> bytes:
     shape = for_address(settings.base_url).shape
     workspace = Workspace(settings.workspace)
     try:
-        tools = chosen_tools((*Toolbox(workspace, NoSandbox()).tools, AskTool()), settings)
+        toolbox = Toolbox(workspace, NoSandbox())
+        more = mcp_tools(mcp_servers(settings, toolbox.commands, lambda body: None), settings)
+        tools = chosen_tools((*toolbox.tools, AskTool(), *more), settings)
         declared = tuple(_declared(t) for t in tools)
         head = Head(model, settings.thinking, declared, _sampling(settings), window=settings.window)
         prompt_text = prompt_for(settings, instructions_for(settings).block)

@@ -24,6 +24,7 @@ usage: pool [COMMAND] ...
   pool batch FILE       many prompts (JSON lines), several at a time, each in a folder of its own; --resume goes on
   pool approvals        what you approved for good in this checkout: list, forget RULE, forget all
   pool config           the configuration: show, set, check, trust, import
+  pool mcp              MCP servers: list, add, remove, test
   pool sessions         the sessions on disk: list, show, search, rename, delete, prune, path
   pool report [ID]      one screen about a session: asked, done, not verified, changed, tested, denied
   pool diff             what a session, a run or the working tree changed
@@ -64,6 +65,7 @@ COMMANDS = {
     "batch": ("pool.headless.batch.command", "main"),
     "approvals": ("pool.headless.approvals", "main"),
     "config": ("pool.cli.config.command", "main"),
+    "mcp": ("pool.cli.mcp.command", "main"),
     "sessions": ("pool.headless.sessions", "main"),
     "diff": ("pool.headless.diff", "main"),
     "commit": ("pool.headless.commit", "main"),

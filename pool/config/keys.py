@@ -50,6 +50,7 @@ class Key:
     one that the name gives (`budgets.answer_tokens`: POOL_BUDGETS_ANSWER_TOKENS). flag is the option of `pool run`.
     danger says what an unwanted value could do; it is shown before a checkout is trusted. secret values are never
     shown. A list with adds grows from layer to layer. path: a file, relative to the folder of the file that names it.
+    for_checkout: what is left of a value in a checkout's file, even a trusted one, and a word on what was taken away.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Key:
     secret: bool = False
     adds: bool = False
     path: bool = False
+    for_checkout: Callable[[object], tuple[object, str]] | None = None
 
     @property
     def table(self) -> str:

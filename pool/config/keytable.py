@@ -20,6 +20,7 @@ from pool.config.kinds import (
     Thinking,
     WholeOrServer,
 )
+from pool.config.mcp import for_checkout, servers_of
 from pool.config.settings import MODE_ALIASES, SANDBOX_ALIASES, THINKING_LEVELS, Mode, SandboxChoice
 from pool.config.uikeys import UI_KEYS
 
@@ -35,6 +36,7 @@ TABLES = {
     "context": "What happens when the window fills up.",
     "prompt": "The system prompt.",
     "agents_md": "AGENTS.md files.",
+    "mcp": "MCP servers in general. See mcp.md.",
     "git": "Commits that Pool makes. See sessions.md.",
     "ui": "The full-screen interface. See interface.md.",
     "guards": "Thresholds of the guards. 0 switches a rule off. See guards.md.",
@@ -347,11 +349,34 @@ _REST = (
     Key(
         "mcp_servers",
         McpServers(),
-        "MCP servers by name (`[mcp_servers.NAME]`): `command`, `args` and `env`, or `url` and `headers`. This version "
-        "keeps them for `pool config import`, and starts none.",
+        "MCP servers by name (`[mcp_servers.NAME]`): `command`, `args` and `env`, or `url` and `headers`; see mcp.md.",
+        "mcp.servers",
         danger="these programs are started, and see what the model gives them",
+        make=servers_of,
         secret=True,
         adds=True,
+        for_checkout=for_checkout,
+    ),
+    Key(
+        "mcp.share",
+        Number(most=0.5),
+        "Share of the window that tools of MCP servers may take which the model sees in full; the rest is found.",
+        "mcp.share",
+        Trust.FREE,
+    ),
+    Key(
+        "mcp.start_seconds",
+        Number(least=0.1, most=600.0),
+        "How long an MCP server may take to start. No request waits for that.",
+        "mcp.start_seconds",
+        Trust.FREE,
+    ),
+    Key(
+        "mcp.call_seconds",
+        Number(least=0.1, most=3600.0),
+        "How long one call of an MCP server's tool may take.",
+        "mcp.call_seconds",
+        Trust.FREE,
     ),
 )
 

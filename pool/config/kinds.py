@@ -352,11 +352,16 @@ class ScalarTable(Kind):
 
 _MCP_TEXTS = ("command", "url")
 _MCP_TRANSPORTS = ("stdio", "http", "sse")
+_MCP_SWITCHES = ("sandbox", "disabled")
+_MCP_TIMES = ("start_seconds", "call_seconds")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class McpServers(Kind):
-    """MCP servers by name, each a table: command, args and env, or url and headers; transport where it is not clear."""
+    """MCP servers by name, each a table: command, args and env, or url and headers; transport where it is not clear.
+
+    Also sandbox and disabled, and start_seconds and call_seconds.
+    """
 
     @property
     def words(self) -> str:
@@ -387,6 +392,10 @@ class McpServers(Kind):
                     out[name] = [str(x) for x in cast(list[object], one)]
                 case "env" | "headers":
                     out[name] = dict(TextTable().read(one))
+                case "sandbox" | "disabled" if isinstance(one, bool):
+                    out[name] = one
+                case "start_seconds" | "call_seconds":
+                    out[name] = Number().read(one)
                 case _:
                     raise self._no()
         if ("command" in out) == ("url" in out):
@@ -397,5 +406,9 @@ class McpServers(Kind):
         text, table = {"type": "string", "minLength": 1}, TextTable().schema()
         fields: dict[str, Any] = dict.fromkeys(_MCP_TEXTS, text)
         fields |= {"args": Texts().schema(), "env": table, "headers": table, "transport": {"enum": [*_MCP_TRANSPORTS]}}
+        fields |= {
+            **{name: Switch().schema() for name in _MCP_SWITCHES},
+            **{name: Number().schema() for name in _MCP_TIMES},
+        }
         one: dict[str, Any] = {"type": "object", "properties": fields, "additionalProperties": False}
         return {"type": "object", "additionalProperties": {**one, "oneOf": [{"required": [x]} for x in _MCP_TEXTS]}}

@@ -14,7 +14,7 @@ from pool.config.narrow import allows_more, narrowed
 from pool.config.settings import Settings
 
 UNFIELDED: Mapping[str, object] = {"thinking.level": "on", "mcp_servers": {}}
-"""Defaults of keys that are no fields of `Settings`; of the others it is "", or what the field has."""
+"""Defaults of keys that are no fields of `Settings`, or other values there; of the rest it is what the field has."""
 
 
 @cache
@@ -22,7 +22,9 @@ def defaults() -> Mapping[str, object]:
     """What each key is where nobody sets it."""
     settings = Settings(workspace=Path())
     return {
-        name: _field(settings, key.field) if key.field and not key.path else UNFIELDED.get(name, "")
+        name: _field(settings, key.field)
+        if key.field and not key.path and name not in UNFIELDED
+        else UNFIELDED.get(name, "")
         for name, key in keys().items()
     }
 
@@ -72,14 +74,23 @@ class Merge:
     def lay(self, step: Step, *, trusted: bool = True) -> None:
         """Lay a step over what is there. trusted is False for a checkout that the user has not trusted."""
         self._steps += 1
-        for name, value in step.values.items():
-            key = keys()[name]
+        for name, given in step.values.items():
+            key, value = keys()[name], self._cut(step, keys()[name], given)
             if step.source is not None and step.source.checkout and not self._may(step, key, value, trusted=trusted):
                 continue
             self.values[name] = _joined(key, self.values[name], value)
             self._set_by[name] = (self._steps, step)
             if key.adds and isinstance(value, tuple):
                 self._items |= {(name, str(item)): step for item in cast(tuple[object, ...], value)}
+
+    def _cut(self, step: Step, key: Key, value: object) -> object:
+        """What of a value may count where it stands at all."""
+        if step.source is None or not step.source.checkout or key.for_checkout is None:
+            return value
+        value, said = key.for_checkout(value)
+        if said:
+            self.warnings.append(f"{step.source.at(step.prefix + key.name)}: {said}")
+        return value
 
     def _may(self, step: Step, key: Key, value: object, *, trusted: bool) -> bool:
         source = step.source

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pool.config.guards import GuardSettings
 from pool.config.interface import InterfaceSettings
+from pool.config.mcp import McpSettings
 
 USUAL_PORTS = (8000, 30000, 8080, 11434, 1234)
 """Where local servers listen by default: vLLM, SGLang, llama.cpp, Ollama, LM Studio."""
@@ -156,6 +157,7 @@ class Settings:
     sampling: SamplingSettings = SamplingSettings()
     agents_md: AgentsMd = AgentsMd()
     assisted_by: bool = False
+    mcp: McpSettings = field(default_factory=McpSettings)
     ui: InterfaceSettings = field(default_factory=InterfaceSettings)
     system: str = ""
     append_system: str = ""

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pool.agent.configured import settings_for
 from pool.config.load import flag_values
+from pool.config.mcp import McpSettings
 from pool.config.settings import Mode, Settings, SettingsError, mode_of
 from pool.headless.plain import safe
 
@@ -52,6 +53,7 @@ def settings_from(
     tell(loaded.warnings, program)
     return replace(
         loaded.settings,
+        mcp=_servers(loaded.settings.mcp, args.mcp, none=args.no_mcp),
         trace=Path(args.trace) if args.trace else None,
         continue_last=args.continue_last,
         resume=args.resume,
@@ -60,6 +62,19 @@ def settings_from(
         only_tools=args.tools,
         without_tools=args.no_tools,
     )
+
+
+def _servers(given: McpSettings, names: Sequence[str], *, none: bool) -> McpSettings:
+    """The MCP servers that `--mcp` and `--no-mcp` leave. Raises `SettingsError` for a name that is none."""
+    if none and names:
+        raise SettingsError("--mcp and --no-mcp cannot be together")
+    known = [server.name for server in given.servers]
+    for name in names:
+        if name not in known:
+            raise SettingsError(f"--mcp {name}: there is no such MCP server; there are {', '.join(known) or 'none'}")
+    if not names and not none:
+        return given
+    return replace(given, servers=tuple(replace(s, disabled=False) for s in given.servers if s.name in names))
 
 
 def tell(warnings: Sequence[str], program: str) -> None:

@@ -44,6 +44,8 @@ def add_session_flags(p: argparse.ArgumentParser) -> None:
     add_worktree_flags(p)
     p.add_argument("--ephemeral", action="store_true", help="keep no session on disk, or nothing more of the one named")
     p.add_argument("--plan", action="store_true", help="change nothing, only plan: the same as --mode plan")
+    p.add_argument("--mcp", metavar="NAME", action="append", default=[], help="use only these MCP servers (pool mcp)")
+    p.add_argument("--no-mcp", action="store_true", help="use no MCP servers")
     p.add_argument("--tools", type=_names, metavar="LIST", default=(), help="only these tools, as read,search,shell")
     p.add_argument("--no-tools", type=_names, metavar="LIST", default=(), help="all tools but these")
 

@@ -27,7 +27,7 @@ from pool.config.settings import Mode, SandboxChoice, Settings
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "configuration.md"
 
-NOT_FROM_FILES = {"workspace", "trace", "continue_last", "resume", "fork", "ephemeral"}
+NOT_FROM_FILES = {"workspace", "trace", "continue_last", "resume", "fork", "ephemeral", "only_tools", "without_tools"}
 """What belongs to one run: flags alone set it."""
 
 BY_LEVEL = {"thinking"}

@@ -103,6 +103,19 @@ def effect_of(tool: Tool, args: Mapping[str, Any]) -> Effect:
     return tool.effect(args) if isinstance(tool, VariedTool) else tool.spec.effect
 
 
+@runtime_checkable
+class StandsForTools(Protocol):
+    """A tool whose calls are calls of other tools: rules and approvals are about those."""
+
+    def rules_name(self, args: Mapping[str, Any]) -> str:
+        """The name of the tool that a call with these arguments is about. Never raises."""
+        ...
+
+    def rules_args(self, args: Mapping[str, Any]) -> Mapping[str, Any]:
+        """That tool's arguments. Never raises."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """A part of a call that needs an approval of its own, once it is known what exactly it is.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pool.agent.rules.paths import real
 from pool.agent.rules.ruleset import RuleSet, action_words
 from pool.agent.rules.script import FileUse
-from pool.agent.rules.syntax import ACTIONS, COMMANDS, SHELL, WRITES, Action, Rule, RuleError, parse_rule
+from pool.agent.rules.syntax import ACTIONS, COMMANDS, MCP, SHELL, WRITES, Action, Rule, RuleError, parse_rule
 from pool.ports import SuggestedRule
 
 if TYPE_CHECKING:
@@ -71,6 +71,8 @@ def _candidates(rules: RuleSet, tool: str, args: Mapping[str, Any]) -> tuple[Sug
         return _for_command(rules, command)
     if tool in WRITES:
         return _for_path(rules.workspace, rules.workspace / str(args.get("path") or "."))
+    if tool.startswith(MCP):
+        return (SuggestedRule(tool, "every call of this tool"),)
     return _for_action(tool, args) if tool in ACTIONS else ()
 
 

@@ -20,6 +20,9 @@ COMMANDS = frozenset({SHELL, "job"})
 ACTIONS = frozenset({"git", "job"})
 """Tools with typed actions: their patterns are for the action and what it is about, as in `git(push origin *)`."""
 
+MCP = "mcp__"
+"""How the names of MCP tools begin: `mcp__SERVER__TOOL`. A rule's name may end in `*`, as in `mcp__docs__*`."""
+
 _PATHS = READS | WRITES
 _MOST_CHARS = 1_000
 _WILD = "*"
@@ -74,6 +77,8 @@ class Rule:
                 return name in READS
             case "write":
                 return name in WRITES
+            case tool if tool.startswith(MCP) and tool.endswith(_WILD):
+                return name.startswith(tool[:-1])
             case tool:
                 return tool == name
 
@@ -92,8 +97,8 @@ def parse_rule(action: Action, text: str) -> Rule:
         raise RuleError(text, start, "a tool's name is missing; write TOOL or TOOL(PATTERN), such as shell(git log *)")
     rest = body[name.end() :]
     at = start + name.end()
-    if not rest:
-        return Rule(action, name.group())
+    if not rest or (rest == _WILD and _ends_server(name.group())):
+        return Rule(action, body)
     if not rest.startswith("("):
         raise RuleError(text, at, f"`(` or the end was expected after {name.group()!r}, as in {name.group()}(PATTERN)")
     if not rest.endswith(")"):
@@ -102,6 +107,11 @@ def parse_rule(action: Action, text: str) -> Rule:
     if not pattern:
         raise RuleError(text, at + 1, f"the pattern is empty; {name.group()} alone covers every call")
     return _with_pattern(action, name.group(), pattern, text, text.index(pattern, at + 1))
+
+
+def _ends_server(name: str) -> bool:
+    """Whether a name is the whole beginning of one server's tools: `mcp__docs__`."""
+    return name.startswith(MCP) and len(name) > len(MCP) and name.endswith("__")
 
 
 def _with_pattern(action: Action, tool: str, pattern: str, text: str, at: int) -> Rule:

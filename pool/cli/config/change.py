@@ -27,14 +27,14 @@ def change(here: Here, target: str, name: str, values: Sequence[str], *, add: bo
     """Set a key in a file. Raises `SettingsError`, OSError."""
     where, key = _named(name)
     value = _value(key, values)
-    path = _file(here, target)
+    path = file_of(here, target)
     document = open_document(path)
     table = table_of(document, where[:-1])
     if add:
         old = cast(Sequence[Any], table.get(where[-1], []))
         value = key.kind.read([*old, *(x for x in cast(Sequence[Any], value) if x not in old)])
     _put(table, where[-1], value, key)
-    _write(here, target, path, document)
+    write_document(here, target, path, document)
     print(f"{name} = {'(hidden)' if key.secret else toml(value, key.kind)}  # {path}")
     return 0
 
@@ -42,7 +42,7 @@ def change(here: Here, target: str, name: str, values: Sequence[str], *, add: bo
 def unset(here: Here, target: str, name: str) -> int:
     """Take a key out of a file. Raises `SettingsError`, OSError."""
     where, _ = _named(name)
-    path = _file(here, target)
+    path = file_of(here, target)
     document = open_document(path)
     table: Any = document
     for part in where[:-1]:
@@ -52,14 +52,14 @@ def unset(here: Here, target: str, name: str) -> int:
     if not isinstance(table, MutableMapping) or where[-1] not in table:
         raise SettingsError(f"{name} is not set in {path}")
     del cast(MutableMapping[str, Any], table)[where[-1]]
-    _write(here, target, path, document)
+    write_document(here, target, path, document)
     print(f"{name} is no longer set in {path}")
     return 0
 
 
 def edit(here: Here, target: str) -> int:
     """Open a file in the user's editor, then check it. Raises `SettingsError`, OSError."""
-    path = _file(here, target)
+    path = file_of(here, target)
     if not path.exists():
         write_whole(path, NEW_FILE, PRIVATE_MODE if target == "user" else SHARED_MODE)
     if target == "local":
@@ -107,7 +107,7 @@ def _toml(text: str) -> object:
     return tomllib.loads(f"value = {text}")["value"]
 
 
-def _file(here: Here, target: str) -> Path:
+def file_of(here: Here, target: str) -> Path:
     """The file of a layer, with links followed. Raises `SettingsError` for one that leads out of its checkout."""
     project, local = checkout_files(here.read.store.folder)
     path = {"user": here.places.user_file, "project": project, "local": local}[target]
@@ -148,8 +148,8 @@ def _put(table: MutableMapping[str, Any], name: str, value: object, key: Key) ->
     table[name] = tomlkit.value(toml(value, key.kind))
 
 
-def _write(here: Here, target: str, path: Path, document: Any) -> None:
-    """Write a file. What the user writes into a checkout that he trusts stays trusted."""
+def write_document(here: Here, target: str, path: Path, document: Any) -> None:
+    """Write a layer's file. What the user writes into a checkout that he trusts stays trusted. Raises OSError."""
     import tomlkit
 
     text = tomlkit.dumps(document)

@@ -70,7 +70,7 @@ def _shown(found: Found, here: Here) -> Iterator[str]:
     if found.rules[Action.DENY]:
         yield "  Look at what is denied: Pool matches words, not characters (docs/approvals.md)."
     if found.servers:
-        yield "\nMCP servers (kept; this version starts none):"
+        yield "\nMCP servers:"
         yield from (f"  {name}: {_one_line(one)}" for name, one in found.servers.items())
     if found.base_url:
         model = f", model {found.model}" if found.model else ""

@@ -1,0 +1,1 @@
+"""`pool mcp`: the configured MCP servers, and trying one."""

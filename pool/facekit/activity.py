@@ -71,7 +71,7 @@ class Speed:
 
 @dataclass(slots=True)
 class Activity:
-    """The state of the running run, for one line of text."""
+    """The state of the running run, or of a request beside runs (a compaction, a message), for one line of text."""
 
     phase: Phase = Phase.IDLE
     detail: str = ""
@@ -84,6 +84,7 @@ class Activity:
     expected: float = 0.0
     retry_at: float = 0.0
     progress: float = -1.0
+    _in_run: bool = False
     _chars: int = 0
     _known: int = 0
     _titles: dict[str, str] = field(default_factory=dict[str, str])
@@ -98,7 +99,7 @@ class Activity:
         body = event.body
         match body:
             case RunStarted():
-                self.run_since = now
+                self.run_since, self._in_run = now, True
                 self._running.clear()
                 self._enter(Phase.CONNECTING, now)
             case TurnStarted():
@@ -115,6 +116,7 @@ class Activity:
                 self._chars = body.chars
             case UsageReported():
                 self._measure(body)
+                self.rest(now)
             case ApprovalAsked():
                 self._enter(Phase.APPROVAL, now, body.name)
             case ApprovalGiven():
@@ -130,9 +132,15 @@ class Activity:
             case GuardFired(guard="thinking", action="cut"):
                 self._chars = 0
             case RunFinished():
+                self._in_run = False
                 self._enter(Phase.IDLE, now)
             case _:
                 pass
+
+    def rest(self, now: float) -> None:
+        """Nothing goes on but a run, if there is one: what was asked beside runs has its reply, or failed."""
+        if not self._in_run:
+            self._enter(Phase.IDLE, now)
 
     def _enter(self, phase: Phase, now: float, detail: str = "") -> None:
         if phase is not self.phase or (detail and detail != self.detail):

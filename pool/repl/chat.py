@@ -261,6 +261,7 @@ class Chat:
         if (conversation := self.conversation) is None:
             return
         result = await execute(line, conversation)
+        self.activity.rest(time.monotonic())
         self.feed.title(line)
         if text := answer_text(result):
             for row in text.split("\n"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -196,6 +197,7 @@ class Actions:
         from pool.agent.commands import execute
 
         result = await execute(line, conversation)
+        self._app.activity.rest(time.monotonic())
         if text := answer_text(result):
             block = Note(text, title=line) if result.ok else ErrorCard(line, text)
             self._app.transcript.add(block)

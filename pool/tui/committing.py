@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
@@ -68,7 +69,13 @@ class Committing:
     def _writer(self, proposal: CommitProposal, style: Style) -> Callable[[frozenset[int]], Awaitable[Written]]:
         from pool.agent.gitwork.message import write_message
 
-        return lambda chosen: write_message(self._conversation.session, proposal, chosen, style)
+        async def write(chosen: frozenset[int]) -> Written:
+            try:
+                return await write_message(self._conversation.session, proposal, chosen, style)
+            finally:
+                self._app.activity.rest(time.monotonic())
+
+        return write
 
     def _left(self, wish: Wish | None) -> None:
         if wish is None:

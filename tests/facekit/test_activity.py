@@ -140,3 +140,21 @@ def test_minutes_are_minutes_and_the_end_is_blank() -> None:
     line.say(RunFinished(StopReason.COMPLETED, 0, "", "", 1, 1.0, Usage()))
     assert line.words() == ""
     assert not line.activity.busy
+
+
+def test_a_request_beside_runs_is_shown_until_it_has_its_reply() -> None:
+    """A compaction, the message of a commit: no run begins or ends; a stop key must not wait for one."""
+    line = Line()
+    line.say(TurnStarted(6000, 8000))
+    line.say(Waiting("prefill", "about 6,000 tokens"))
+    assert line.words(3.0) == "reading the prompt · about 6,000 tokens · 3 s"
+    line.say(UsageReported(Usage(6000, 100, 0, 0), 10.0, 15.0))
+    assert line.words() == ""
+    line.say(Waiting("retry", "503", seconds=5.0))
+    assert line.activity.busy
+    line.activity.rest(line.now)
+    assert not line.activity.busy
+    line.start()
+    line.say(UsageReported(Usage(6000, 100, 0, 0), 10.0, 15.0))
+    line.activity.rest(line.now)
+    assert line.activity.busy

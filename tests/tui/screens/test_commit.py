@@ -49,6 +49,7 @@ async def test_hunks_are_chosen_and_the_message_changed(work: Path) -> None:
         assert "[ ] line 15 yours" in rows(app)
         await pilot.press("m", "end", *" now", "escape", "c")
         await until(pilot, lambda: "committed " in screen_text(app))
+        assert not app.activity.busy
     assert git(work, "log", "-1", "--format=%s").strip() == "Write numbers as words now"
     shown = git(work, "show", "HEAD")
     assert "+line thirty" in shown

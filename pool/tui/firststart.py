@@ -52,14 +52,18 @@ class FirstStart:
         ways = [
             Way("r", "try again", AGAIN),
             Way("a", "type the address of a server", ADDRESS),
-            Way("s", f"the simulated server: no model, but everything can be tried{self._lacks()}", SIMULATE),
-            Way("q", "leave", LEAVE),
+            *self._last_ways(),
         ]
         page = StartPage("No model server yet", tried(self._app.driver.settings, why), ways)
         self._app.push_screen(page, self._chosen)
 
-    def _lacks(self) -> str:
-        return "" if can_simulate() else f" ({MISSING})"
+    def _last_ways(self) -> list[Way]:
+        """Those that need no server."""
+        lacks = "" if can_simulate() else f" ({MISSING})"
+        return [
+            Way("s", f"the simulated server: no model, but everything can be tried{lacks}", SIMULATE),
+            Way("q", "leave", LEAVE),
+        ]
 
     def _chosen(self, way: str | None) -> None:
         match way:
@@ -98,13 +102,17 @@ class FirstStart:
         self._app.hint(f"asking {address}", 4.0)
         found = await look_at(address, self._app.driver.settings)
         file = Places.usual(os.environ).user_file
-        ways = [Way("a", "another address", ADDRESS), Way("q", "leave", LEAVE)]
+        self._app.hint("")
+        other = Way("a", "another address", ADDRESS)
         if found.usable:
             ways = [
                 Way("u", "use it now, write nothing", USE),
                 Way("k", f"use it and keep it in {file}", KEEP),
-                *ways,
+                other,
+                Way("q", "leave", LEAVE),
             ]
+        else:
+            ways = [Way("r", "try it again", AGAIN), other, *self._last_ways()]
 
         def chosen(way: str | None) -> None:
             if way in (USE, KEEP):
@@ -113,6 +121,8 @@ class FirstStart:
                     self._app.actions.spawn(self._keep(found.base_url))
             elif way == ADDRESS:
                 self._ask_address(address)
+            elif way == AGAIN:
+                self._app.actions.spawn(self._look(address))
             else:
                 self._chosen(way)
 

@@ -55,6 +55,15 @@ def test_an_address_is_tried_and_kept_and_nothing_is_written_before(tmp_path: Pa
         terminal.wait_for("Address of the server")
         terminal.send("\x15")
         terminal.wait_for("spark.local")
+        terminal.send(f"{NOWHERE}\r")
+        screen = terminal.wait_for("No model server there")
+        assert "r  try it again" in screen
+        assert "s  the simulated server" in screen
+        time.sleep(SETTLE_SECONDS + 0.1)
+        terminal.send("a")
+        terminal.wait_for("Address of the server")
+        terminal.send("\x15")
+        terminal.wait_for("spark.local")
         terminal.send(server.url.removeprefix("http://"))
         terminal.wait_for(server.url.removeprefix("http://"))
         terminal.send("\r")

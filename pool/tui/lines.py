@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from textual import events
 from textual.message import Message
@@ -18,11 +19,24 @@ SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 FRAME_SECONDS = 0.125
 GAP = " · "
 
+LEAST_DETAIL_CELLS = 12
+"""A detail is not made shorter than this: then it is the rest that does not fit."""
+
+
 BAR_ROLES = (
     *("text", "muted", "accent", "success", "warning", "error"),
     *("mode-plan", "mode-ask", "mode-auto", "mode-unsandboxed"),
 )
 """Roles of a theme that words of the status bar may have."""
+
+
+def fitting(words: list[str], width: int) -> list[str]:
+    """The parts of the line, the second shortened if they do not fit: it pushes out neither times nor the hint."""
+    over = cell_len(SPINNER[0]) + 1 + sum(cell_len(w) for w in words) + len(GAP) * (len(words) - 1) + 1 - width
+    if over <= 0 or len(words) < 2 or cell_len(words[1]) - over < LEAST_DETAIL_CELLS:
+        return words
+    shortened = set_cell_size(words[1], cell_len(words[1]) - over - 1).rstrip() + "…"
+    return [words[0], shortened, *words[2:]]
 
 
 class ActivityLine(Widget):
@@ -63,14 +77,15 @@ class ActivityLine(Widget):
         width = self.size.width
         base = self.rich_style
         more = self.get_component_rich_style("activity--more")
-        words = [w for w in self._words() if w]
+        says = plain(self._hint())
+        words = fitting([plain(w) for w in self._words() if w], width - cell_len(says))
         segments: list[Segment] = []
         if words:
             state = self.get_component_rich_style("activity--state")
-            segments.append(Segment(f"{SPINNER[self._frame % len(SPINNER)]} {plain(words[0])}", state))
-            segments += [Segment(GAP + plain(w), more) for w in words[1:]]
+            segments.append(Segment(f"{SPINNER[self._frame % len(SPINNER)]} {words[0]}", state))
+            segments += [Segment(GAP + w, more) for w in words[1:]]
         left = Strip(segments)
-        hint = Strip([Segment(plain(self._hint()), self.get_component_rich_style("activity--hint"))])
+        hint = Strip([Segment(says, self.get_component_rich_style("activity--hint"))])
         room = width - left.cell_length - hint.cell_length
         if room < 1:
             return left.adjust_cell_length(width, base)

@@ -61,7 +61,8 @@ class Conduct:
                     at_work.add(asyncio.create_task(self._task(task, place)))
                 if todo and len(at_work) < self.jobs:
                     self.shown.wait(next((p.why_not for p in self.places if p.why_not), ""))
-                pause = PACE_SECONDS if todo and len(at_work) < self.jobs else None
+                pause = PACE_SECONDS if todo else None
+                await asyncio.gather(*(place.look() for place in self.places if todo))
                 done, _ = await asyncio.wait({*at_work, left}, timeout=pause, return_when=asyncio.FIRST_COMPLETED)
                 at_work -= done
                 for each in done - {left}:

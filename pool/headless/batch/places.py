@@ -1,7 +1,8 @@
 """The servers of a batch, and how many tasks each has room for: it keeps within what their metrics say.
 
-A task more is given to a server only while no request waits there. When the server threw requests out of a full cache
-(preemptions), it gets one task less than it had, and room for one more only after a while. A server that tells no such
+They are looked at once a second. A task more is given to a server only when no request waited there at the last looks.
+When requests waited at most of them, or were thrown out of a full cache (preemptions), the server gets one task less
+than it had, and room for one more only after a while. Tasks that work are left alone. A server that tells no such
 figures gets as many tasks as the batch may work at a time. One task at a time a server always gets: it may be full with
 the work of others, and then that task queues as theirs do.
 """
@@ -9,6 +10,7 @@ the work of others, and then that task queues as theirs do.
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -21,8 +23,15 @@ LOOK_SECONDS = 1.0
 """A task that was begun shows in the metrics after about so long; until then no other is begun there."""
 
 LOOK_LIMIT_SECONDS = 2.0
-GROW_SECONDS = 60.0
-"""After preemptions a server gets room for one more task only after so long without any."""
+LOOKS_KEPT = 5
+CALM_LOOKS = 3
+"""At so many looks in a row no request may have waited before one more task is begun: one look may fall into a gap."""
+
+QUEUED_LOOKS = 3
+"""At so many of the looks kept a request waited: the server has more than it can work."""
+
+GROW_SECONDS = 20.0
+"""A server that had too much gets room for one more task only after so long without."""
 
 
 @dataclass(slots=True)
@@ -40,6 +49,7 @@ class Place:
     _pressed: float = field(init=False, default=float("-inf"))
     _begun: float = field(init=False, default=float("-inf"))
     _preemptions: int | None = None
+    _queued: deque[bool] = field(init=False, default_factory=lambda: deque[bool](maxlen=LOOKS_KEPT))
 
     def __post_init__(self) -> None:
         self._room = self.most
@@ -52,7 +62,7 @@ class Place:
         if self.running == 0:
             self.why_not = ""
             return True
-        await self._look()
+        await self.look()
         self.why_not = self._in_the_way()
         return not self.why_not
 
@@ -69,16 +79,17 @@ class Place:
         if self.load is None:
             return ""
         if self.running >= self._room:
-            return "its cache was full"
-        if self.load.waiting:
-            return f"{self.load.waiting} requests wait there"
+            return "it has more than it can work"
+        if any(list(self._queued)[-CALM_LOOKS:]):
+            return "requests wait there"
         if self.clock() - self._begun < LOOK_SECONDS:
             return "the last task has only just begun"
         return ""
 
-    async def _look(self) -> None:
+    async def look(self) -> None:
+        """Look at what the server says of itself, if the last look was a while ago and tasks of ours work there."""
         now = self.clock()
-        if not self.url or now - self._looked < LOOK_SECONDS:
+        if not self.url or not self.running or now - self._looked < LOOK_SECONDS:
             return
         self._looked = now
         async with Transport(parse_endpoint(self.url)) as transport:
@@ -91,10 +102,20 @@ class Place:
         if load is None:
             return
         before, self._preemptions = self._preemptions, load.preemptions
+        self._queued.append(load.waiting > 0)
         if before is not None and load.preemptions > before:
-            self._room, self._pressed = max(1, min(self.running, self._room) - 1), now
+            self._shrink(1)
+        elif self._queued.count(True) >= QUEUED_LOOKS:
+            # What it works at a time is what it has places for: with fewer tasks some of them would stand empty.
+            self._shrink(load.running)
         elif self._room < self.most and now - self._pressed >= GROW_SECONDS:
             self._room, self._pressed = self._room + 1, now
+
+    def _shrink(self, least: int) -> None:
+        self._room = max(1, min(self.running, max(least, min(self.running, self._room) - 1)))
+        self._pressed = self.clock()
+        self._queued.clear()
+        self._queued.append(True)
 
 
 async def free_place(places: list[Place], wanted: str) -> Place | None:

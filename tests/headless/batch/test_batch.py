@@ -19,7 +19,7 @@ from pool.headless.batch.command import main
 from pool.headless.batch.conduct import Conduct
 from pool.headless.batch.engine import Lost, Watch, ended_of
 from pool.headless.batch.ledger import Attempt, Ended, Ledger
-from pool.headless.batch.places import GROW_SECONDS, LOOK_SECONDS, Place
+from pool.headless.batch.places import CALM_LOOKS, GROW_SECONDS, LOOK_SECONDS, Place
 from pool.headless.batch.table import Board
 from pool.headless.batch.tasks import BatchError, Task, read_tasks
 from pool.headless.batch.workspaces import Workspaces
@@ -217,15 +217,31 @@ def test_a_server_gets_more_only_while_nothing_waits_there() -> None:
     assert has_room(where)
     where.begin()
     assert not has_room(where)
-    assert where.why_not == "5 requests wait there"
-    where.take(ServerLoad(running=9, waiting=0))
-    assert not has_room(where)
+    assert where.why_not == "requests wait there"
     clock.now += LOOK_SECONDS
+    for _ in range(CALM_LOOKS):
+        assert not has_room(where)
+        where.take(ServerLoad(running=9, waiting=0))
     assert has_room(where)
     for _ in range(3):
         where.begin()
     clock.now += LOOK_SECONDS
     assert not has_room(where)
+
+
+def test_a_queue_that_stays_takes_room() -> None:
+    where, clock = place()
+    for _ in range(3):
+        where.begin()
+    clock.now += LOOK_SECONDS
+    for waiting in (1, 0, 2, 1, *(0 for _ in range(CALM_LOOKS))):
+        where.take(ServerLoad(2, waiting))
+    assert not has_room(where)
+    assert where.why_not == "it has more than it can work"
+    where.end()
+    assert not has_room(where), "it works two at a time, so it keeps two tasks and gets no third"
+    where.end()
+    assert has_room(where)
 
 
 def test_preemptions_take_room_and_time_gives_it_back() -> None:
@@ -240,6 +256,8 @@ def test_preemptions_take_room_and_time_gives_it_back() -> None:
     where.end()
     assert not has_room(where)
     where.end()
+    for _ in range(CALM_LOOKS):
+        where.take(ServerLoad(2, 0, preemptions=8))
     assert has_room(where)
     where.begin()
     clock.now += GROW_SECONDS

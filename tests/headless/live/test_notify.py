@@ -25,11 +25,7 @@ def test_a_plain_run_notifies_at_its_end_and_its_log_says_that_the_command_faile
     notify = f'echo "$POOL_EVENT $POOL_REASON $POOL_EXIT_CODE $POOL_WORKSPACE" >{told}; exit 3'
     with running(SimSettings(port=0)) as sim:
         line = [sys.executable, "-m", "pool", "run", "--base-url", sim.url, "--sandbox", "off", "--mode", "allow-all"]
-        line += [
-            "--notify",
-            f'echo "$POOL_EVENT $POOL_REASON $POOL_EXIT_CODE $POOL_WORKSPACE" >{told}; exit 3',
-            "Hello",
-        ]
+        line += ["--notify", notify, "Hello"]
         done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, timeout=30)
     assert done.returncode == 0
     assert told.read_text() == f"finished completed 0 {tmp_path}\n"

@@ -174,6 +174,8 @@ class Approvals:
                 return ApprovalAnswer(True, "mode") if self.sandboxed else "no sandbox confines this command"
             case Mode.AUTO, Effect.NETWORK:
                 return "it leaves the sandbox, with the user's own rights"
+            case Mode.AUTO, Effect.FOREIGN:
+                return "another program does it, and only that knows what it does"
             case _:
                 return f"mode {self.mode.value} asks before it can {_DOES[effect]}"
 
@@ -249,7 +251,13 @@ def _never() -> bool:
     return False
 
 
-_DOES = {Effect.READ: "read", Effect.WRITE: "change files", Effect.EXECUTE: "run commands", Effect.NETWORK: "reach out"}
+_DOES = {
+    Effect.READ: "read",
+    Effect.WRITE: "change files",
+    Effect.EXECUTE: "run commands",
+    Effect.NETWORK: "reach out",
+    Effect.FOREIGN: "use another program's tools",
+}
 
 
 def _sentence(text: str) -> str:

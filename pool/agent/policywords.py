@@ -5,6 +5,7 @@ from __future__ import annotations
 from pool_tools import Effect
 
 _FILES = "file tools work inside the workspace only and follow no link out of it"
+_FOREIGN = "the server's program does it, and Pool sees its answer only; what holds that program is said with the call"
 _LEAVES = "outside the sandbox: with the network, your own settings and your own keys"
 
 
@@ -17,3 +18,5 @@ def policy_words(effect: Effect, sandbox: str) -> str:
             return sandbox
         case Effect.NETWORK:
             return _LEAVES
+        case Effect.FOREIGN:
+            return _FOREIGN

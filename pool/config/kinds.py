@@ -13,6 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
+from urllib.parse import urlsplit
 
 MOST_DIGITS = 12
 """Longest whole number that is taken: no limit of Pool needs more."""
@@ -351,9 +352,18 @@ class ScalarTable(Kind):
 
 
 _MCP_TEXTS = ("command", "url")
+_ADDRESS = re.compile(r"https?://[^\s/]\S*")
 _MCP_TRANSPORTS = ("stdio", "http", "sse")
 _MCP_SWITCHES = ("sandbox", "disabled")
 _MCP_TIMES = ("start_seconds", "call_seconds")
+
+
+def _is_address(text: str) -> bool:
+    """Whether a text is an address of HTTP; one that cannot be taken apart is none."""
+    try:
+        return _ADDRESS.fullmatch(text) is not None and bool(urlsplit(text).hostname)
+    except ValueError:
+        return False
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -382,7 +392,9 @@ class McpServers(Kind):
         out: dict[str, Any] = {}
         for name, one in cast(Mapping[str, object], value).items():
             match name:
-                case "command" | "url" if isinstance(one, str) and one.strip():
+                case "command" if isinstance(one, str) and one.strip():
+                    out[name] = one
+                case "url" if isinstance(one, str) and _is_address(one):
                     out[name] = one
                 case "transport" if one in _MCP_TRANSPORTS:
                     out[name] = one
@@ -394,8 +406,8 @@ class McpServers(Kind):
                     out[name] = dict(TextTable().read(one))
                 case "sandbox" | "disabled" if isinstance(one, bool):
                     out[name] = one
-                case "start_seconds" | "call_seconds":
-                    out[name] = Number().read(one)
+                case "start_seconds" | "call_seconds" if isinstance(one, int | float) and 0 <= one < math.inf:
+                    out[name] = float(one)
                 case _:
                     raise self._no()
         if ("command" in out) == ("url" in out):
@@ -404,7 +416,7 @@ class McpServers(Kind):
 
     def schema(self) -> dict[str, Any]:
         text, table = {"type": "string", "minLength": 1}, TextTable().schema()
-        fields: dict[str, Any] = dict.fromkeys(_MCP_TEXTS, text)
+        fields: dict[str, Any] = {"command": text, "url": {"type": "string", "pattern": f"^{_ADDRESS.pattern}$"}}
         fields |= {"args": Texts().schema(), "env": table, "headers": table, "transport": {"enum": [*_MCP_TRANSPORTS]}}
         fields |= {
             **{name: Switch().schema() for name in _MCP_SWITCHES},

@@ -89,6 +89,7 @@ CALLS: dict[str, tuple[str, Effect, dict[str, Any]]] = {
     "write": ("write", Effect.WRITE, {"path": "a", "content": ""}),
     "execute": ("shell", Effect.EXECUTE, {"command": "ls"}),
     "network": ("git", Effect.NETWORK, {"action": "push"}),
+    "foreign": ("mcp__docs__search", Effect.FOREIGN, {"query": "x"}),
 }
 
 
@@ -106,7 +107,7 @@ CALLS: dict[str, tuple[str, Effect, dict[str, Any]]] = {
 def test_modes(mode: Mode, sandboxed: bool, read: str, write: str, execute: str, network: str, tmp_path: Path) -> None:
     bench = Bench(tmp_path, mode, sandboxed=sandboxed)
     found = {name: bench.judged(tool, effect, **args) for name, (tool, effect, args) in CALLS.items()}
-    assert found == {"read": read, "write": write, "execute": execute, "network": network}
+    assert found == {"read": read, "write": write, "execute": execute, "network": network, "foreign": network}
 
 
 @pytest.mark.parametrize("mode", list(Mode))

@@ -16,6 +16,8 @@ class Effect(StrEnum):
     EXECUTE = "execute"
     NETWORK = "network"
     """Leaves the machine with the user's own rights, outside the sandbox: `git push`. At least as grave as EXECUTE."""
+    FOREIGN = "foreign"
+    """Done by a program of somebody else's that is asked to, such as an MCP server. As grave as NETWORK."""
 
 
 @dataclass(frozen=True, slots=True)

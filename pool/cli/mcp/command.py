@@ -44,7 +44,7 @@ def parser() -> argparse.ArgumentParser:
         epilog=EPILOG,
     )
     sub = p.add_subparsers(dest="action", metavar="ACTION")
-    listed = _add(sub, "list", "the servers, and where each is configured (also without any action)")
+    listed = _add(sub, "list", "the servers (also without any action)")
     listed.add_argument("--json", action="store_true", help="one JSON object a line")
     get = _add(sub, "get", "one server, without the values of its variables and headers")
     get.add_argument("name")

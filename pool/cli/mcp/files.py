@@ -8,11 +8,11 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
+from urllib.parse import urlsplit
 
 from pool.agent.configured import settings_for
 from pool.cli.config.change import file_of, open_document, table_of, write_document
 from pool.cli.config.command import Here
-from pool.cli.config.show import without_password
 from pool.config.describe import toml
 from pool.config.kinds import McpServers
 from pool.config.load import LoadedSettings
@@ -137,13 +137,20 @@ def _pairs(flag: str, given: Sequence[str]) -> dict[str, str]:
 
 
 def _what(server: McpServer) -> str:
-    return without_password(server.url) if server.url else " ".join([server.command, *server.args])
+    return _address(server.url) if server.url else " ".join([server.command, *server.args])
+
+
+def _address(url: str) -> str:
+    """An address without what may be secret in it: a login, a query."""
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    return f"{parts.scheme}://{host}{parts.path}{'?...' if parts.query else ''}"
 
 
 def _plain(server: McpServer) -> dict[str, object]:
     """A server as data, secrets left out."""
     where: dict[str, object] = (
-        {"url": without_password(server.url), "headers": [name for name, _ in server.headers]}
+        {"url": _address(server.url), "headers": [name for name, _ in server.headers]}
         if server.url
         else {"command": server.command, "args": list(server.args), "env": [name for name, _ in server.env]}
     )

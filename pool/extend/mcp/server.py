@@ -224,7 +224,7 @@ class RunningServer:
         return self.reason or _short(error) or type(error).__name__
 
     def _stopped(self, state: State, reason: str) -> None:
-        said = self.stderr.last_line()
+        said = self.stderr.best_line()
         self.state, self.reason = state, f"{reason} (it said: {said})" if said else reason
         self._watcher.failed(self.server, self.reason)
 

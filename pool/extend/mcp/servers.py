@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from pool.config.mcp import McpServer, McpSettings
 from pool.events import Body, Notice
@@ -143,6 +144,13 @@ class McpServers:
             name.startswith(server_prefix(server)) and not running.settled for server, running in self._servers.items()
         )
 
+    def place(self, name: str) -> str:
+        """Where the server of a tool runs, for who approves a call of it; name is the tool's."""
+        for server, running in self._servers.items():
+            if name.startswith(server_prefix(server)):
+                return _place(running.server, self._commands.sandbox.describe())
+        return ""
+
     def arguments(self, tool: KnownTool, given: Mapping[str, Any]) -> dict[str, Any]:
         """Arguments in the form that the tool wants. Raises `ToolError` for what is wrong."""
         coerced = coerce(dict(given), tool.parameters)
@@ -205,6 +213,15 @@ class McpServers:
         # It only makes the next session's prompt better, so a state folder that cannot be written is no fault here.
         with contextlib.suppress(OSError):
             await asyncio.to_thread(self._cache.write, server, tools)
+
+
+def _place(server: McpServer, sandbox: str) -> str:
+    if server.url:
+        parts = urlsplit(server.url)
+        return f"The server is at {parts.scheme}://{parts.hostname}; the arguments are sent there."
+    if not server.sandbox:
+        return "The server runs outside the sandbox, with your own rights."
+    return f"The server runs as commands do: {sandbox}."
 
 
 async def _guarded(guard: Guard | None, call: Callable[[], Any]) -> tuple[bool, str, tuple[str, ...]]:

@@ -23,7 +23,8 @@ class StderrTail:
         """What is kept, without terminal escapes."""
         return printable(self._data.decode("utf-8", "replace")).strip()
 
-    def last_line(self) -> str:
-        """The last line that is not empty, shortened."""
+    def best_line(self) -> str:
+        """The last line that speaks of an error, else the last one, shortened."""
         lines = self.text().splitlines()
-        return lines[-1].strip()[:LINE_CHARS] if lines else ""
+        telling = [line for line in lines if "error" in line.lower()] or lines
+        return telling[-1].strip()[:LINE_CHARS] if telling else ""

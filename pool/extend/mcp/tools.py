@@ -58,7 +58,7 @@ class CallTool:
         properties = {"name": {"type": "string"}, "arguments": {"type": "object"}}
         parameters = {"type": "object", "properties": properties, "required": ["name", "arguments"]}
         about = f"Call a tool that {FIND} showed, by its name `{PREFIX}...` and with its parameters."
-        self.spec = ToolSpec(CALL, about, parameters, Effect.NETWORK)
+        self.spec = ToolSpec(CALL, about, parameters, Effect.FOREIGN)
         self._servers = servers
 
     def rules_name(self, args: Mapping[str, Any]) -> str:
@@ -73,9 +73,9 @@ class CallTool:
     def preview(self, args: Mapping[str, Any]) -> Preview:
         name = str(args["name"])
         if self._servers.may_come(name):
-            return _preview(name, _inner(args), "")
+            return _preview(name, _inner(args), self._servers.place(name))
         tool = self._servers.tool(name)
-        return _preview(name, self._servers.arguments(tool, _inner(args)), _word(tool))
+        return _preview(name, self._servers.arguments(tool, _inner(args)), self._servers.place(name), tool)
 
     async def run(self, args: Mapping[str, Any], output: OutputSink) -> ToolResult:
         return await self._servers.call(str(args["name"]), _inner(args))
@@ -85,12 +85,12 @@ class ListedTool:
     """A tool that the model has in its list."""
 
     def __init__(self, servers: McpServers, tool: KnownTool) -> None:
-        self.spec = ToolSpec(tool.name, tool.description, tool.parameters, Effect.NETWORK)
+        self.spec = ToolSpec(tool.name, tool.description, tool.parameters, Effect.FOREIGN)
         self._servers = servers
         self._tool = tool
 
     def preview(self, args: Mapping[str, Any]) -> Preview:
-        return _preview(self._tool.name, args, _word(self._tool))
+        return _preview(self._tool.name, args, self._servers.place(self._tool.name), self._tool)
 
     async def run(self, args: Mapping[str, Any], output: OutputSink) -> ToolResult:
         return await self._servers.call(self._tool.name, args)
@@ -143,13 +143,10 @@ def _inner(args: Mapping[str, Any]) -> dict[str, Any]:
     return dict(cast(Mapping[str, Any], given)) if isinstance(given, Mapping) else {}
 
 
-def _word(tool: KnownTool) -> str:
-    return "\nThe server says that this only reads." if tool.reads else ""
-
-
-def _preview(name: str, args: Mapping[str, Any], word: str) -> Preview:
+def _preview(name: str, args: Mapping[str, Any], place: str, tool: KnownTool | None = None) -> Preview:
     try:
         body = json.dumps(args, ensure_ascii=False, indent=1)
     except (TypeError, ValueError) as error:
         raise ToolError(f"The arguments are no JSON: {error}") from None
-    return Preview("text", name, f"{name} {body}{word}")
+    reads = "\nThe server says that this only reads." if tool is not None and tool.reads else ""
+    return Preview("text", name, f"{name} {body}\n{place}{reads}")

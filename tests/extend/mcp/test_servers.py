@@ -202,7 +202,10 @@ async def test_text_of_a_server_is_data(tmp_path: Path) -> None:
     assert "\x1b" not in found + answer.text
     assert "\u202e" not in found
     assert "[image: image/png, 300 bytes, not shown]" in answer.text
-    assert preview.body == 'mcp__escapes__reader {\n "n": 1\n}\nThe server says that this only reads.'
+    first, *rest = preview.body.partition("}\n")[2].splitlines()
+    assert preview.body.startswith('mcp__escapes__reader {\n "n": 1\n}\n')
+    assert first.startswith("The server runs as commands do: ")
+    assert rest == ["The server says that this only reads."]
 
 
 async def test_a_server_sees_a_clean_environment_and_what_is_configured(

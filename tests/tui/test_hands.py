@@ -58,6 +58,9 @@ def test_offers_leave_the_box_in_a_low_window(start: Starts) -> None:
     terminal = start(columns=40, rows=12, flags=("--mode", "default"), wait=False)
     terminal.wait_for("\n default")
     terminal.send("/")
-    screen = terminal.wait_for("/agents")
-    assert any(row.startswith("│ /") for row in screen.splitlines())
-    assert screen.splitlines()[-2].startswith("╰")
+
+    def whole(text: str) -> bool:
+        rows = text.splitlines()
+        return "/agents" in text and any(row.startswith("│ /") for row in rows) and rows[-2].startswith("╰")
+
+    terminal.wait_for(whole)

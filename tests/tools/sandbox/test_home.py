@@ -31,10 +31,10 @@ class Lodger:
         path.write_text(text)
         return path
 
-    def out(self, command: str) -> str:
+    def out(self, command: str, *, reading: bool = False) -> str:
         sandbox = bubblewrap(self.work, readable=self.readable)
         try:
-            launch = sandbox.wrap(("/bin/sh", "-c", command), self.work, self.env)
+            launch = (sandbox.read_only() if reading else sandbox).wrap(("/bin/sh", "-c", command), self.work, self.env)
             return subprocess.run(launch.argv, env=launch.env, capture_output=True, text=True, check=False).stdout
         finally:
             sandbox.close()
@@ -54,6 +54,22 @@ def test_only_tools_and_caches_are_seen(lodger: Lodger) -> None:
     assert lodger.out(f"cd ~ && cat {' '.join(shown)}") == "kept\n" * len(shown)
     assert lodger.out("ls -A ~").split() == [".cache", ".cargo", ".config", ".gitconfig", ".local", "src"]
     assert lodger.out("ls -A ~/src") == "work\n"
+
+
+def test_the_repository_of_a_linked_worktree_is_there_and_nothing_around_it(lodger: Lodger) -> None:
+    """It lies beside the workspace, in a home of which nothing else is shown."""
+    main = lodger.home / "src/main"
+    lodger.keep("src/main/letter.txt")
+    lodger.keep(".gitconfig", "[user]\n\tname = T\n\temail = t@example.org\n")
+    lodger.work.rmdir()
+    steps = (("init", "-q"), ("commit", "-q", "--allow-empty", "-m", "x"), ("worktree", "add", "-q", str(lodger.work)))
+    for args in steps:
+        subprocess.run(["git", *args], cwd=main, check=True, capture_output=True, env=lodger.env)
+    assert lodger.out("git log --format=%s", reading=True) == "x\n"
+    assert lodger.out("git commit -q --allow-empty -m y && git log --format=%s") == "y\nx\n"
+    assert lodger.out(f"git config a.b c; cat {main}/letter.txt; ls -A {main}") == ".git\n"
+    assert lodger.out("touch ~/x ~/src/x; ls -A ~/src") == "main\nwork\n"
+    assert "a.b" not in subprocess.check_output(["git", "config", "--list"], cwd=main, text=True, env=lodger.env)
 
 
 def test_secrets_beside_tools_stay_hidden(lodger: Lodger) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -42,6 +43,19 @@ async def test_commands_only_read_while_they_are_asked_to(desk: Desk) -> None:
     assert written.ok, written.text
     assert desk.bytes_of("a.txt") == b"kept\n"
     assert sorted(path.name for path in desk.folder.iterdir()) == ["a.txt"]
+
+
+async def test_a_linked_worktree_can_be_asked_while_commands_only_read(desk: Desk, tmp_path: Path) -> None:
+    main = tmp_path / "main"
+    main.mkdir()
+    identity = ("-c", "user.name=T", "-c", "user.email=t@example.org")
+    steps = (("init", "-q"), ("commit", "-q", "--allow-empty", "-m", "x"), ("worktree", "add", "-q", str(desk.folder)))
+    for args in steps:
+        subprocess.run(["git", *identity, *args], cwd=main, check=True, capture_output=True)
+    desk.toolbox.read_only_when(lambda: True)
+    seen = await desk.call("shell", command="git log --format=%s; git commit -q --allow-empty -m y && echo made")
+    assert "\nx\n" in seen.text, seen.text
+    assert "made" not in seen.text
 
 
 async def test_commands_that_only_read_have_no_network(folder: Path) -> None:

@@ -240,13 +240,14 @@ class Bubblewrap:
             yield from ("--tmpfs", str(path))
         for folder in folders:
             yield from ("--bind" if self._policy.writable else "--ro-bind", str(folder), str(folder))
+        # A linked worktree's repository lies elsewhere: its place is made before a hidden home is closed again.
+        found = [git_paths(root) for root in roots]
+        if self._policy.writable:
+            self._mounted = tuple(path for paths in found for path in paths.protected)
+        for paths in found:
+            yield from _git(paths, writable=self._policy.writable)
         for path in (*around, *(home.path for home in narrowed)):
             yield from ("--remount-ro", str(path))
-        if self._policy.writable:
-            found = [git_paths(root) for root in roots]
-            self._mounted = tuple(path for paths in found for path in paths.protected)
-            for paths in found:
-                yield from _git(paths)
         for path in others:
             if path.is_dir():
                 yield from ("--tmpfs", str(path), "--remount-ro", str(path))
@@ -254,9 +255,9 @@ class Bubblewrap:
                 yield from ("--ro-bind", self._folder("empty"), str(path))
 
 
-def _git(paths: GitPaths) -> Iterator[str]:
+def _git(paths: GitPaths, *, writable: bool) -> Iterator[str]:
     """Each git folder is a mount of its own, so that it cannot be moved aside and made anew without its protection."""
     for path in paths.writable:
-        yield from ("--bind", str(path), str(path))
+        yield from ("--bind" if writable else "--ro-bind", str(path), str(path))
     for path in paths.protected:
         yield from ("--ro-bind", str(path), str(path))

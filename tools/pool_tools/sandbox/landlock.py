@@ -207,8 +207,9 @@ class Landlock:
                 for folder in git_paths(root).writable:
                     yield str(folder), _WRITE
             else:
-                for path in without(str(root), [path for path in hidden if path != root]):
-                    yield path, _READ
+                for place in (root, *git_paths(root).writable):
+                    for path in without(str(place), [path for path in hidden if path != place]):
+                        yield path, _READ
 
 
 def _with_group(pid: int) -> tuple[int, ...]:

@@ -107,7 +107,7 @@ class Seatbelt:
 def profile(policy: Policy, tmp: Path, hidden: Sequence[Path]) -> str:
     """The profile's text. Later rules win over earlier ones. tmp: what commands may write besides."""
     roots = [Path(os.path.realpath(root)) for root in policy.roots]
-    git = [git_paths(root) for root in roots] if policy.writable else []
+    git = [git_paths(root) for root in roots]
     around = [path for path in hidden if any(root != path and root.is_relative_to(path) for root in roots)]
     within = [path for path in hidden if path not in around and path not in roots]
     shown = [*roots, *(path for paths in git for path in paths.writable)]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pool_tools.environment import clean_environment
-from pool_tools.sandbox.base import Policy
+from pool_tools.sandbox.base import CanOnlyRead, Policy
 from pool_tools.sandbox.home import narrowed_homes
 
 from ..conftest import bubblewrap
@@ -34,6 +34,7 @@ class Lodger:
     def out(self, command: str, *, reading: bool = False) -> str:
         sandbox = bubblewrap(self.work, readable=self.readable)
         try:
+            assert isinstance(sandbox, CanOnlyRead)
             launch = (sandbox.read_only() if reading else sandbox).wrap(("/bin/sh", "-c", command), self.work, self.env)
             return subprocess.run(launch.argv, env=launch.env, capture_output=True, text=True, check=False).stdout
         finally:

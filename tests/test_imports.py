@@ -46,6 +46,7 @@ WHEN_ASKED_FOR = {
     "pool.agent.control",
     "pool.agent.gitwork",
     "pool.agent.undoing",
+    "pool.extend.mcp",
     "pool.lab",
     "pool.sessions.export",
     "pool.sessions.forks",
@@ -118,6 +119,19 @@ def test_a_run_imports_only_what_its_first_request_needs(
     loaded = loaded_by(RUN, tmp_path, *flags)
     assert {"httpx", "pool.agent.loop", "pool_tools.git.tool"} <= loaded
     assert loaded & (NEVER_AT_START | ONLY_FOR_THE_SCREEN | WITH_THE_FIRST_ANSWER | WHEN_ASKED_FOR | besides) == set()
+
+
+def test_a_run_with_mcp_servers_imports_their_sdk_behind_its_first_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pool").mkdir()
+    (tmp_path / "pool" / "config.toml").write_text("[mcp_servers.a]\ncommand = 'true'\n")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    workspace = tmp_path / "work"
+    workspace.mkdir()
+    loaded = loaded_by(RUN, workspace, "--ephemeral")
+    assert "pool.extend.mcp.tools" in loaded
+    assert loaded & NEVER_AT_START == set()
 
 
 @pytest.mark.parametrize("argv", [("--version",), ("--help",), ("run", "--help"), ("prompt", "--help")], ids=" ".join)

@@ -137,7 +137,7 @@ async def open_session(settings: Settings, approver: Approver, extras: Extras = 
         mcp = mcp_servers(settings, toolbox.commands, hub.emit)
         if mcp is not None:
             stack.push_async_callback(mcp.close)
-        more = (*extras.tools, *mcp_tools(mcp, settings, opened.earlier.head))
+        more = (*extras.tools, *mcp_tools(mcp, link.window, opened.earlier.head))
         tools = chosen_tools((*asking.over(toolbox.tools), AskTool(questions), *more), settings)
         approvals = Approvals(
             mode,
@@ -333,7 +333,7 @@ def first_request(settings: Settings, model: str, prompt: str) -> bytes:
     workspace = Workspace(settings.workspace)
     try:
         toolbox = Toolbox(workspace, NoSandbox())
-        more = mcp_tools(mcp_servers(settings, toolbox.commands, lambda body: None), settings)
+        more = mcp_tools(mcp_servers(settings, toolbox.commands, lambda body: None), settings.window)
         tools = chosen_tools((*toolbox.tools, AskTool(), *more), settings)
         declared = tuple(_declared(t) for t in tools)
         head = Head(model, settings.thinking, declared, _sampling(settings), window=settings.window)

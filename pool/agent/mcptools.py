@@ -33,13 +33,15 @@ def mcp_servers(settings: Settings, commands: Commands, tell: Callable[[Body], o
     return McpServers(settings.mcp, commands, starts, Places.usual(os.environ).state, tell)
 
 
-def mcp_tools(servers: McpServers | None, settings: Settings, head: str = "") -> tuple[Tool, ...]:
-    """The tools, the same for all of a session. head is that of the session that is gone on with, as JSON."""
+def mcp_tools(servers: McpServers | None, window: int, head: str = "") -> tuple[Tool, ...]:
+    """The tools, the same for all of a session. window is in tokens, 0 unknown; head is that of the session that is
+    gone on with, as JSON.
+    """
     if servers is None:
         return ()
     from pool.extend.mcp.tools import tools_of
 
-    return tools_of(servers, servers.choose_listed(settings.window, _names(head) if head else None))
+    return tools_of(servers, servers.choose_listed(window, _names(head) if head else None))
 
 
 def _names(head: str) -> frozenset[str]:

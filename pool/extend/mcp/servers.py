@@ -120,8 +120,9 @@ class McpServers:
                 one.cancel()
 
     def known(self) -> tuple[KnownTool, ...]:
-        """All tools that are known just now."""
-        return tuple(tool for running in self._servers.values() for tool in running.tools)
+        """All tools that are known just now and can be called, as far as that is known."""
+        working = (running for running in self._servers.values() if running.state is not State.FAILED)
+        return tuple(tool for running in working for tool in running.tools)
 
     def troubles(self) -> tuple[str, ...]:
         """A line for each server that cannot be asked just now."""

@@ -109,6 +109,22 @@ async def test_sixty_tools_leave_a_small_window_free(tmp_path: Path) -> None:
         assert len(tools.rows.rows) == 60
 
 
+async def test_a_session_that_is_gone_on_with_has_the_same_tools(tmp_path: Path) -> None:
+    """Its prefix holds, though the tools are known by now and would fit into the share; a new session lists them."""
+    servers = using(hostile("env"))
+    steps = (call("find_tool", "c1", query=""), answer("Done."))
+    bodies: list[Json] = []
+    for again in (False, True, False):
+        async with (
+            ModelServer(*(steps if not bodies else steps[1:])) as server,
+            driving(server.url, tmp_path / "work", mcp=servers, continue_last=again) as driver,
+        ):
+            await driver.run()
+        bodies.append(server.bodies[-1])
+    assert bodies[1]["tools"] == bodies[0]["tools"]
+    assert names(bodies[2])[-3:] == ["find_tool", "call_tool", "mcp__env__work"]
+
+
 async def test_the_command_without_servers_and_with_a_wrong_name(tmp_path: Path) -> None:
     async with ModelServer(answer("Done.")) as server, driving(server.url, tmp_path) as driver:
         assert "pool mcp add" in (await execute("/mcp", Conversation(driver.session))).lines[0]

@@ -280,7 +280,7 @@ def test_a_move_offers_files_and_prompts_of_the_worktree(start: Starts, tmp_path
     ask(terminal, "first")
     terminal.wait_for("completed")
     terminal.send("/move side\r")
-    terminal.wait_for(lambda text: "work.worktrees/side" in text and "▌ first" in text and "laguna-sim" in text)
+    terminal.wait_for(lambda text: "▌ first" in text and "laguna-sim" in text and "(worktree)" in text.split("\n")[-1])
     (tree / "only_there.txt").write_text("")
     terminal.send("@only")
     screen = terminal.wait_for("only_there.txt")

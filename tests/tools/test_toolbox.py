@@ -178,3 +178,19 @@ async def test_reading_beyond_the_end_and_windows(desk: Desk) -> None:
 async def test_controls_in_files_are_shown_as_escapes(desk: Desk) -> None:
     desk.file("a.txt", "a\x1b[31mb\u202ec\rd\ttab\n")
     assert (await desk.call("read", path="a.txt")).text == "1|a\\x1b[31mb\\u202ec\\x0dd\ttab"
+
+
+async def test_what_was_changed_before_a_command_is_not_its_work(desk: Desk) -> None:
+    """The user's editor, or an undo, between two calls."""
+    desk.file("a.py", "one\n")
+    desk.file("b.py", "keep\n")
+    await desk.call("read", path="a.py")
+    await desk.call("read", path="b.py")
+    desk.file("a.py", "one\ntwo\n")
+    done = await desk.call("shell", command="echo changed >> b.py")
+    assert [(c.path, c.added) for c in done.changes] == [("b.py", 1)]
+    before, _, after = done.text.partition("[the command changed files that you have read:]")
+    assert "and not by it, files that you have read were changed:]" in before
+    assert "+two" in before
+    assert "+changed" in after
+    assert "files that you have read" not in (await desk.call("shell", command="true")).text

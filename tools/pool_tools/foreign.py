@@ -16,6 +16,10 @@ TOLD_DIFF_LINES = 60
 """Lines of diff that one result tells; files whose diff does not fit are only named and must be read again."""
 
 
+BY_COMMAND = "[the command changed files that you have read:]"
+BEFORE_COMMAND = "[before this command, and not by it, files that you have read were changed:]"
+
+
 @dataclass(frozen=True, slots=True)
 class Foreign:
     """Changes to seen files. text tells the model, "" if there are none."""
@@ -24,7 +28,16 @@ class Foreign:
     text: str
 
 
-def tell_changes(flag: CancelFlag, workspace: Workspace) -> Foreign:
+def tell_earlier(flag: CancelFlag, workspace: Workspace) -> str:
+    """Before a command: what the user, an undo or a background job changed since, so that it is not taken for its work.
+
+    "" if that is nothing.
+    """
+    earlier = tell_changes(flag, workspace, BEFORE_COMMAND)
+    return earlier.text if earlier.changes else ""
+
+
+def tell_changes(flag: CancelFlag, workspace: Workspace, heading: str = BY_COMMAND) -> Foreign:
     """Compare all seen files with what they were; bring the ledger up to date where the change is told whole."""
     try:
         workspace.check()
@@ -44,7 +57,7 @@ def tell_changes(flag: CancelFlag, workspace: Workspace) -> Foreign:
         changes.append(change)
         room -= diff.count("\n") + 1 if diff else 0
         told.append(diff or f"{change.path} ({change.kind}{'' if change.kind == 'deleted' else '; read it again'})")
-    text = "\n".join(["[the command changed files that you have read:]", *told]) if told else ""
+    text = "\n".join([heading, *told]) if told else ""
     return Foreign(tuple(changes), text)
 
 

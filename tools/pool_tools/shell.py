@@ -6,7 +6,7 @@ import asyncio
 import re
 import signal
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from pool_tools.api import Effect, OutputSink, Preview, ToolError, ToolResult, ToolSpec
@@ -16,7 +16,7 @@ from pool_tools.capture import OutputCapture
 from pool_tools.colours import PeopleText, last_frames
 from pool_tools.commands import Commands
 from pool_tools.denials import explain, explain_landlock, missed_hosts
-from pool_tools.foreign import Foreign, tell_changes
+from pool_tools.foreign import Foreign, tell_changes, tell_earlier
 from pool_tools.limits import SHELL_SECONDS, SHELL_SECONDS_MOST
 from pool_tools.network.traffic import Flow
 from pool_tools.process import Ended
@@ -89,12 +89,14 @@ class ShellTool:
         command, seconds, note = _arguments(args)
         capture = OutputCapture(self._spills)
         live = _Live(capture, output)
+        earlier = await run_blocking(tell_earlier, self._commands.workspace)
         try:
             ended = await self._commands.shell(command, seconds, live.feed)
         finally:
             live.close()
         foreign = await run_blocking(tell_changes, self._commands.workspace)
         flows = await self._commands.flows()
+        foreign = replace(foreign, text="\n".join(text for text in (earlier, foreign.text) if text))
         return self._result(ended, capture, foreign, flows, seconds, note)
 
     def _result(

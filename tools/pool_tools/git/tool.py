@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pool_tools.api import Confirm, Effect, OutputSink, Preview, ToolError, ToolResult, ToolSpec
 from pool_tools.blocking import run_blocking
 from pool_tools.commands import Commands
-from pool_tools.foreign import tell_changes
+from pool_tools.foreign import tell_changes, tell_earlier
 from pool_tools.git.words import OPERATIONS, REMOTE, Action, inside, parse
 from pool_tools.text import printable, visible
 
@@ -100,7 +100,8 @@ class GitTool:
         if call.reads:
             reply = await work.reader.run(call)
             return ToolResult(True, reply.text, reply.data)
+        earlier = await run_blocking(tell_earlier, self._commands.workspace)
         reply = await work.writer.run(call, confirm)
         foreign = await run_blocking(tell_changes, self._commands.workspace)
-        text = "\n".join(part for part in (reply.text, foreign.text) if part)
+        text = "\n".join(part for part in (reply.text, earlier, foreign.text) if part)
         return ToolResult(True, text, reply.data, foreign.changes)

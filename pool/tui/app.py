@@ -376,6 +376,15 @@ class PoolApp(TerminalApp):
 
     # -- keys -------------------------------------------------------------------------------------------------------
 
+    async def on_event(self, event: events.Event) -> None:
+        """What means nothing in the conversation begins a prompt: typing and pasting go on in the box."""
+        typed = isinstance(event, (events.Key, events.Paste)) and len(self.screen_stack) == 1
+        if typed and self.focused is self.transcript:
+            key = event if isinstance(event, events.Key) else None
+            if key is None or (key.is_printable and key.key not in self.screen.active_bindings):
+                self.screen.set_focus(self.box)
+        await super().on_event(event)
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Under a panel only what closes, stops and suspends is left of the app's keys."""
         own = any(k.action.split("(")[0] == action for k in APP_KEYS)

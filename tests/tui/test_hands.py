@@ -64,3 +64,13 @@ def test_offers_leave_the_box_in_a_low_window(start: Starts) -> None:
         return "/agents" in text and any(row.startswith("│ /") for row in rows) and rows[-2].startswith("╰")
 
     terminal.wait_for(whole)
+
+
+def test_what_is_typed_after_a_click_into_the_conversation_is_not_lost(start: Starts) -> None:
+    terminal = start("Hm.</think>Yes.")
+    terminal.send("hello\r")
+    terminal.wait_for("completed")
+    terminal.send("\x1b[<0;5;3M\x1b[<0;5;3m")
+    time.sleep(0.5)
+    terminal.send("What now")
+    terminal.wait_for("│ What now")

@@ -182,11 +182,23 @@ class CallRunner:
             if call is not None and (call.refusal or call.effect is Effect.READ):
                 batch.append(call)
                 continue
+            # Looked at first, so that what asks then asks in call order.
+            await asyncio.gather(*(self._look(c) for c in batch))
             outcomes += await asyncio.gather(*(self._run_one(c) for c in batch))
             batch = []
             if call is not None:
+                await self._look(call)
                 outcomes.append(await self._run_one(call))
         return outcomes
+
+    async def _look(self, call: PreparedCall) -> None:
+        """Find out what a call would do, for people."""
+        if call.refusal or call.tool is None:
+            return
+        try:
+            call.preview = await asyncio.to_thread(call.tool.preview, call.args)
+        except ToolError as error:
+            call.refusal, call.data = str(error), dict(error.data)
 
     async def _run_one(self, call: PreparedCall) -> Outcome:
         started = time.monotonic()
@@ -208,11 +220,6 @@ class CallRunner:
 
     async def _approve_and_run(self, call: PreparedCall) -> Outcome:
         tool, name = call.tool, call.call.name
-        if not call.refusal and tool is not None:
-            try:
-                call.preview = await asyncio.to_thread(tool.preview, call.args)
-            except ToolError as error:
-                call.refusal, call.data = str(error), dict(error.data)
         preview = call.preview
         arguments = call.args or _object(call.call.arguments)
         proposed = CallProposed(name, arguments, call.effect.value, preview.title, preview.kind, preview.body)

@@ -30,7 +30,7 @@ from pool.repl.ink import Ink, Role
 from pool.repl.shelloutput import ShellOutput
 
 if TYPE_CHECKING:
-    from pool.agent.commands import Action
+    from pool.agent.commands import Action, Ask
     from pool.agent.control import Conversation
 
 COMMAND_MARK = "/"
@@ -83,6 +83,7 @@ class Chat:
         self.settings = settings
         self.ink = ink
         self.terminal = terminal
+        self._nobody = approver is not None
         self.recall = Recall(settings.workspace)
         self.activity = Activity()
         self.feed = Feed(ink, terminal.say, settings.ui.reasoning, lambda: terminal.columns)
@@ -266,13 +267,22 @@ class Chat:
         if text := answer_text(result):
             for row in text.split("\n"):
                 self.terminal.say(f"  {row}" if result.ok else self.ink.paint(f"  {row}", Role.BAD))
-        if result.ask is not None:
+        if result.ask is not None and self._nobody:
+            self._tell_lines(result.ask)
+        elif result.ask is not None:
             if chosen := await self.asking.choose(result.ask):
                 self.command(chosen)
             else:
                 self.feed.remark("left as it is")
         if result.action is not None:
             await self._act(result.action)
+
+    def _tell_lines(self, ask: Ask) -> None:
+        """Where nobody can be asked, say which lines are the answers; nothing is done."""
+        self.feed.remark(f"nothing was done, since nobody can be asked here ({ask.text}); these lines do it:")
+        for choice in ask.choices:
+            if choice.line:
+                self.terminal.say(f"  {one_line(f'{choice.label}: {choice.line}')}")
 
     async def _act(self, action: Action) -> None:
         """What a command leaves to the interface."""

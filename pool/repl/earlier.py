@@ -23,7 +23,7 @@ ANSWER_CHARS = 4_000
 
 def earlier_lines(rows: Sequence[dict[str, Any]], ink: Ink, columns: int = 0) -> list[str]:
     """What a log's rows tell, in few lines; columns as in `Feed`."""
-    starts = [n for n, row in enumerate(rows) if row.get("type") == RunStarted.type]
+    starts = _starts(rows)
     if not starts:
         return [ink.paint("an earlier session; nothing was asked in it yet", Role.MUTED)]
     out: list[str] = []
@@ -37,9 +37,21 @@ def earlier_lines(rows: Sequence[dict[str, Any]], ink: Ink, columns: int = 0) ->
     return out
 
 
+def _starts(rows: Sequence[dict[str, Any]]) -> list[int]:
+    """Where prompts begin. A fork has those of its source as messages alone, before the first run of its own."""
+    runs = [n for n, row in enumerate(rows) if row.get("type") == RunStarted.type]
+    copied: list[int] = []
+    for number, row in enumerate(rows[: runs[0] if runs else len(rows)]):
+        if row.get("type") == MessageAdded.type and row.get("role") == "user":
+            copied[len(copied) - bool(row.get("replaces_last")) :] = [number]
+    return copied + runs
+
+
 def _one(rows: Sequence[dict[str, Any]], feed: Feed, out: list[str], ink: Ink) -> None:
     """One prompt, its answer, and how it ended."""
     answer, closing, calls = "", "", 0
+    if rows[0].get("type") == MessageAdded.type:
+        feed.prompt(content_of(str(rows[0].get("text"))))
     for event in events_of(rows):
         match event.body:
             case RunStarted(prompt=prompt):

@@ -40,6 +40,20 @@ def test_of_long_answers_the_end() -> None:
     assert sum(map(len, told)) < ANSWER_CHARS + 100
 
 
+def test_a_fork_shows_what_it_was_made_of() -> None:
+    """It has messages of its source, and no runs of its own yet."""
+
+    def asked(text: str, *, replaces: bool = False) -> dict[str, Any]:
+        return row(
+            "message.added", role="user", text=json.dumps({"role": "user", "content": text}), replaces_last=replaces
+        )
+
+    copied = [asked("first"), answer("one"), asked("second"), answer("two"), asked("go"), asked("go on", replaces=True)]
+    assert earlier_lines(copied, PLAIN) == ["> first", "", "one", "", "> second", "", "two", "", "> go on"]
+    told = earlier_lines([*copied, prompt("third"), asked("third"), answer("three")], PLAIN)
+    assert told == ["… 1 earlier prompt", "", "> second", "", "two", "", "> go on", "", "> third", "", "three"]
+
+
 def test_nothing_was_asked_yet_or_rows_are_not_understood() -> None:
     assert len(earlier_lines([], PLAIN)) == 1
     assert earlier_lines([prompt("q"), row("from.tomorrow"), {"type": 3}], PLAIN) == ["> q"]

@@ -75,3 +75,14 @@ def test_a_move_takes_the_conversation_along(tmp_path: Path, server: Callable[..
     assert (tree / "where.txt").read_text() == f"{tree}\n", talk.stdout
     assert f"{tree}\n" in talk.stdout.partition("! pwd")[2]
     assert re.search(rf"pool chat -C {tree} -r [0-9a-f-]{{36}}\n$", talk.stdout)
+
+
+def test_a_question_of_a_command_waits_for_nobody(tmp_path: Path, server: Callable[..., str]) -> None:
+    """The lines that answer it are said; given as lines, they are done."""
+    url = server(f"t</think>{SHELL.format('echo x > new.txt')}", "t</think>done")
+    flags = ("--base-url", url, "--mode", "allow-all")
+    told = chat(tmp_path / "work", *flags, stdin="write\n/undo\n/diff\n/undo files --now\n").stdout
+    asked, done = told.index("nobody can be asked"), told.index("/undo files --now\n  1 file put back")
+    assert "  only the files: /undo files --now" in told[asked:done]
+    assert "+++ b/new.txt" in told[asked:done]
+    assert not (tmp_path / "work" / "new.txt").exists()

@@ -72,7 +72,7 @@ def test_what_is_allowed_or_shown_is_not_hidden_any_more(checkout: Path) -> None
     assert checkout / ".env" not in hidden
 
 
-async def test_commands_see_a_hidden_file_empty_until_it_is_shown(checkout: Path) -> None:
+async def test_commands_see_nothing_of_a_hidden_file_until_it_is_shown(checkout: Path) -> None:
     hidden = HiddenFiles(checkout)
     found = probe(Policy((checkout,), hidden=hidden))
     if found.tier != "bubblewrap":

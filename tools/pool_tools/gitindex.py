@@ -33,14 +33,26 @@ def keeps(dot_git: Path, name: bytes) -> bool:
 
     False where there is none that git could read either. Raises `Unreadable`.
     """
-    folder = _git_folder(dot_git)
+    folder = git_folder(dot_git)
     if folder is None:
         return False
     shared = (folder / entry for entry in _names(folder) if entry.startswith("sharedindex."))
     return any(_has(path, name) for path in (folder / "index", *shared))
 
 
-def _git_folder(dot_git: Path) -> Path | None:
+def repository_of(path: str) -> str | None:
+    """The nearest folder above an absolute path that holds a `.git`."""
+    folder = os.path.dirname(path)
+    while not os.path.lexists(os.path.join(folder, ".git")):
+        above = os.path.dirname(folder)
+        if above == folder:
+            return None
+        folder = above
+    return folder
+
+
+def git_folder(dot_git: Path) -> Path | None:
+    """The git folder that a `.git` is or names, whether it is there or not; None where that is none."""
     if os.path.isdir(dot_git):
         return dot_git
     text = os.fsdecode(_read(dot_git, _POINTER_BYTES))

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
-from pool_tools.gitindex import Unreadable, keeps
+from pool_tools.gitindex import Unreadable, keeps, repository_of
 from pool_tools.globs import compile_glob
 from pool_tools.walk import DEPENDENCY_FOLDERS, REPOSITORY_FOLDERS
 
@@ -98,12 +98,9 @@ def _kept_by_git(path: str) -> bool:
 
     One that was added while it was hidden is there without content, and is a secret still.
     """
-    folder = os.path.dirname(path)
-    while not os.path.lexists(os.path.join(folder, ".git")):
-        above = os.path.dirname(folder)
-        if above == folder:
-            return False
-        folder = above
+    folder = repository_of(path)
+    if folder is None:
+        return False
     try:
         return keeps(Path(folder, ".git"), os.fsencode(os.path.relpath(path, folder)))
     except Unreadable:

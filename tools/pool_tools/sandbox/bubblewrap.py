@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -19,6 +20,7 @@ from pool_tools.sandbox.memscope import MemoryScope
 from pool_tools.sandbox.seccomp import program as seccomp_program
 from pool_tools.sandbox.secrets import secret_paths
 from pool_tools.sandbox.sharednet import NetworkError, SharedNetwork, open_network
+from pool_tools.sandbox.unseen import UNKEPT, exclude_files
 from pool_tools.sandbox.view import CACHES, KEPT_IN_RUN, gpu_devices, replaced, resolver_file, seen, shown_again
 from pool_tools.sandbox.watch import MEMORY_LEAST_BYTES, available_memory
 
@@ -35,6 +37,7 @@ PROXY_FOLDER = "/run/pool"
 """Where commands see the folder of the network proxy."""
 
 _FILTER_FD = 9
+_HASH_CHARS = 16
 
 # The inner end: runs the command, then tells its status and what it left running over descriptor 0, a socket that the
 # command itself does not get. `trap :` keeps it alive when all are asked to end; unlike an ignored signal it is not
@@ -187,6 +190,13 @@ class Bubblewrap:
                 (folder / "filter").write_bytes(self._filter)
         return str(self._private.path / name)
 
+    def _copy(self, data: bytes) -> str:
+        """A file with that content, which commands are shown in place of another one."""
+        path = Path(self._folder(f"copy-{hashlib.sha256(data).hexdigest()[:_HASH_CHARS]}"))
+        if not path.exists():
+            path.write_bytes(data)
+        return str(path)
+
     def _namespaces(self) -> Iterator[str]:
         yield from ("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try")
         if not self._policy.network and self._shared is None:
@@ -248,11 +258,19 @@ class Bubblewrap:
             yield from _git(paths, writable=self._policy.writable)
         for path in (*around, *(home.path for home in narrowed)):
             yield from ("--remount-ro", str(path))
+        kept_out = {path for path in self._policy.hidden if path in others and _within(path, folders)}
         for path in others:
             if path.is_dir():
                 yield from ("--tmpfs", str(path), "--remount-ro", str(path))
             elif path.exists():
-                yield from ("--ro-bind", self._folder("empty"), str(path))
+                yield from ("--ro-bind", UNKEPT if path in kept_out else self._folder("empty"), str(path))
+        held = [*folders, *(path for paths in found for path in paths.writable)]
+        for path, data in exclude_files(kept_out, held, writable=self._policy.writable).items():
+            yield from ("--ro-bind", self._copy(data), str(path))
+
+
+def _within(path: Path, folders: Sequence[Path]) -> bool:
+    return any(path.is_relative_to(folder) for folder in folders)
 
 
 def _git(paths: GitPaths, *, writable: bool) -> Iterator[str]:

@@ -37,18 +37,21 @@ class Prose:
 
     def feed(self, text: str) -> None:
         """Take the next piece, raw as the model wrote it."""
-        *whole, self._line = (self._line + self._cleaner.feed(text)).split("\n")
-        for line in whole:
-            self._take(expand(line))
+        self._add(self._cleaner.feed(text))
 
     def end(self) -> None:
         """There is no more: put out what is left."""
-        self._line += self._cleaner.end()
+        self._add(self._cleaner.end())
         if self._line.strip():
             self._take(expand(self._line))
         self._line = ""
         self._release()
         self._fence = ""
+
+    def _add(self, text: str) -> None:
+        *whole, self._line = (self._line + text).split("\n")
+        for line in whole:
+            self._take(expand(line))
 
     def _take(self, line: str) -> None:
         if not self._begun and not line.strip():

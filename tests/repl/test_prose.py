@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pool.repl.ink import Ink
@@ -31,6 +31,7 @@ def test_pieces_make_no_difference(pieces: list[str]) -> None:
     assert lines(pieces, COLOURED) == lines(["".join(pieces)], COLOURED)
 
 
+@example(["0\r"])
 @given(PIECES)
 def test_colours_change_no_text_and_nothing_else_is_an_escape(pieces: list[str]) -> None:
     coloured = [SGR.sub("", line) for line in lines(pieces, COLOURED)]

@@ -8,7 +8,6 @@ from typing import ClassVar
 
 from rich.segment import Segment
 from textual import events
-from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
@@ -16,9 +15,6 @@ from textual.widget import Widget
 from pool.facekit.plain import plain
 
 MOST_ROWS = 8
-
-LEAST_ABOVE = 3
-"""Rows of a window that stay for the conversation and the status bar."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +27,16 @@ class Offer:
 
 
 class Completion(Widget):
-    """Offers, one chosen; it never takes the focus, since the user goes on typing."""
+    """Offers, one chosen; it never takes the focus, since the user goes on typing.
+
+    At most 8 rows, and not so many that a low window has no room for the prompt box.
+    """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"completion--chosen", "completion--about"}
 
     DEFAULT_CSS = """
     Completion {
-        height: auto; max-height: 8; display: none; background: $panel; color: $text; padding: 0 1; margin: 0 1;
+        height: auto; max-height: 40vh; display: none; background: $panel; color: $text; padding: 0 1; margin: 0 1;
     }
     Completion.open { display: block; }
     Completion > .completion--chosen { background: $selection; text-style: bold; }
@@ -80,14 +79,8 @@ class Completion(Widget):
         self._first = min(max(self._first, self._chosen - rows + 1), self._chosen)
         self.refresh()
 
-    def get_content_height(self, container: object, viewport: Size, width: int) -> int:
-        return min(len(self._offers), self._room(viewport.height))
-
-    def _room(self, height: int) -> int:
-        """Rows for offers in a window of a height: the prompt box and its neighbours are never pushed out."""
-        around = self.parent.children if isinstance(self.parent, Widget) else ()
-        taken = sum(w.outer_size.height for w in around if w is not self and w.display)
-        return max(1, min(MOST_ROWS, height - LEAST_ABOVE - taken))
+    def get_content_height(self, container: object, viewport: object, width: int) -> int:
+        return min(len(self._offers), MOST_ROWS)
 
     def render_line(self, y: int) -> Strip:
         width = self.size.width

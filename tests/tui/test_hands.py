@@ -6,7 +6,9 @@ import time
 
 import pytest
 
+from pool.tui.completion import Offer
 from tests.tui.conftest import Starts
+from tests.tui.views import StillApp
 
 pytestmark = pytest.mark.slow
 
@@ -54,23 +56,20 @@ def test_two_presses_of_escape_with_words_between_are_not_one_gesture(start: Sta
     assert "Go back to before a prompt" not in terminal.text
 
 
-def test_offers_leave_the_box_in_a_low_window(start: Starts) -> None:
-    terminal = start(columns=40, rows=12, flags=("--mode", "default"), wait=False)
-    terminal.wait_for("\n default")
-    terminal.send("/")
-
-    def whole(text: str) -> bool:
-        rows = text.splitlines()
-        return "/agents" in text and any(row.startswith("│ /") for row in rows) and rows[-2].startswith("╰")
-
-    terminal.wait_for(whole)
+async def test_offers_leave_the_box_in_a_low_window() -> None:
+    app = StillApp("pool-dark")
+    async with app.run_test(size=(40, 12)) as pilot:
+        app.completion.show_offers([Offer(f"/{name}") for name in "abcdefghij"])
+        await pilot.pause()
+        assert 1 < app.completion.size.height < 8
+        assert app.box.region.bottom <= app.bar.region.y
 
 
 def test_what_is_typed_after_a_click_into_the_conversation_is_not_lost(start: Starts) -> None:
     terminal = start("Hm.</think>Yes.")
     terminal.send("hello\r")
     terminal.wait_for("completed")
-    terminal.send("\x1b[<0;5;3M\x1b[<0;5;3m")
+    terminal.send("\x1b[<0;5;16M\x1b[<0;5;16m")
     time.sleep(0.5)
     terminal.send("What now")
     terminal.wait_for("│ What now")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from pool.agent.unfinished import journals_folder
 from pool.config.settings import SandboxChoice, Settings, SettingsError
 from pool_tools.network.session import SessionNetwork
 from pool_tools.private_process import keep_private
@@ -80,7 +81,12 @@ async def confine(settings: Settings, stack: AsyncExitStack) -> Confinement:
         return _made(settings, stack, Probe(NoSandbox(), note), network, note)
     hidden = await asyncio.to_thread(HiddenFiles, settings.workspace)
     policy = Policy(
-        (settings.workspace,), _ACCESS[settings.sandbox], gpu=settings.gpu, readable=settings.readable, hidden=hidden
+        (settings.workspace,),
+        _ACCESS[settings.sandbox],
+        gpu=settings.gpu,
+        readable=settings.readable,
+        hidden=hidden,
+        journals=journals_folder(settings.workspace),
     )
     if network is None or network.allow is None:
         policy = replace(policy, network=network is not None and network.on)

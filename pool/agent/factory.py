@@ -40,6 +40,7 @@ from pool.agent.server import ServerLink, find_server
 from pool.agent.steering import Steering
 from pool.agent.streaming import ReplyStream
 from pool.agent.toolchoice import chosen_tools
+from pool.agent.unfinished import finish
 from pool.config.settings import Mode, Settings
 from pool.events import Notice
 from pool.ports import Approver
@@ -107,6 +108,8 @@ async def open_session(settings: Settings, approver: Approver, extras: Extras = 
     async with AsyncExitStack() as stack:
         if opened.log is not None:
             stack.enter_context(opened.log)
+        # Before anything else looks at the repository.
+        unfinished = await asyncio.to_thread(finish, settings.workspace)
         # The server is asked what it is while the sandbox is tried: one loads httpx, the other waits for processes.
         confining = asyncio.create_task(confine(settings, stack))
         linking = asyncio.create_task(_linked(settings, stack))
@@ -164,7 +167,7 @@ async def open_session(settings: Settings, approver: Approver, extras: Extras = 
         agent.on_prompt = lambda: _begin(instructions, agent, kept, mcp)
         chosen = link.info.notes if link.info and not settings.model else ()
         lesser = (confinement.lesser,) if confinement.lesser else ()
-        for note in [*opened.notes, *chosen, *found.notes(), *lesser, *_begun(settings)]:
+        for note in [*opened.notes, *unfinished, *chosen, *found.notes(), *lesser, *_begun(settings)]:
             hub.emit(Notice("warning", note))
         if confined and confinement.found.reason:
             hub.emit(Notice("info", confinement.note))

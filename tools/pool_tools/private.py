@@ -39,10 +39,13 @@ class PrivateFolder:
         os.close(self.lock)
 
 
-def make_private(purpose: str) -> PrivateFolder:
-    """A new one among the temporary files. purpose, a lower-case word, is in its name. Raises `OSError`."""
+def make_private(purpose: str, parent: Path | None = None) -> PrivateFolder:
+    """A new one in parent, by default among the temporary files, where `sweep` looks. Raises `OSError`.
+
+    purpose, a lower-case word, is in its name.
+    """
     while True:
-        path = Path(os.path.realpath(tempfile.mkdtemp(prefix=f"{_PREFIX}{purpose}-")))
+        path = Path(os.path.realpath(tempfile.mkdtemp(prefix=f"{_PREFIX}{purpose}-", dir=parent)))
         # Until it is locked another process may take it for a dead one's, and remove it.
         with contextlib.suppress(FileNotFoundError):
             lock = os.open(path, _FOLDER)

@@ -47,6 +47,9 @@ class Policy:
     network: everything can be reached. allow: only what it lists, by the proxy whose folder is proxy_folder
     (`pool_tools.network.proxy`), which must be open as long as commands run. caches: more folders that may be written
     like roots.
+
+    journals: a folder that commands cannot see, where it is written down as long as one runs what git took orders from
+    before it: see `pool_tools.sandbox.gitrestore.finish_checks`.
     """
 
     roots: tuple[Path, ...]
@@ -59,6 +62,7 @@ class Policy:
     proxy_folder: Path | None = None
     caches: tuple[Path, ...] = ()
     readable: tuple[Path, ...] = ()
+    journals: Path | None = None
 
     def __post_init__(self) -> None:
         if self.network and self.allow is not None:
@@ -110,6 +114,10 @@ class Guard(Protocol):
 
     def after(self) -> tuple[str, ...]:
         """Put back what changed since; says of each what was done. Called when no process of the command is left."""
+        ...
+
+    def close(self) -> None:
+        """Remove what it keeps on disk. No command may be running."""
         ...
 
 

@@ -79,9 +79,11 @@ class Bubblewrap:
         self._handed: set[int] = set()
         self._scope: MemoryScope | None = None
         self._kept = 0
-        self._mounted: tuple[Path, ...] = ()
+        self._mounted: tuple[Path, ...] | None = None
         # Mounts protect what is there; the guard, what is not there yet, and repositories inside this one.
-        self.guard: Guard | None = GitGuard(policy.roots, lambda: self._mounted) if policy.writable else None
+        self.guard: Guard | None = None
+        if policy.writable:
+            self.guard = GitGuard(policy.roots, self._protected, policy.journals)
 
     def describe(self) -> str:
         where = "in the workspace and a private /tmp" if self._policy.writable else "in a private /tmp"
@@ -173,6 +175,8 @@ class Bubblewrap:
         return Path(self._folder("tmp")), "/tmp"
 
     def close(self) -> None:
+        if self.guard is not None:
+            self.guard.close()
         if self._private is not None:
             self._private.remove()
             self._private = None
@@ -189,6 +193,13 @@ class Bubblewrap:
             if self._filter is not None:
                 (folder / "filter").write_bytes(self._filter)
         return str(self._private.path / name)
+
+    def _protected(self) -> tuple[Path, ...]:
+        """What was mounted for the last command, or will be for the first."""
+        if self._mounted is None:
+            roots = (Path(os.path.realpath(root)) for root in self._policy.roots)
+            return tuple(path for root in roots for path in git_paths(root).protected)
+        return self._mounted
 
     def _copy(self, data: bytes) -> str:
         """A file with that content, which commands are shown in place of another one."""

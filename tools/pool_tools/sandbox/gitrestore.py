@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from pool_tools.sandbox.gitconfig import harmless
 from pool_tools.sandbox.gitfiles import hold_back, put_file, put_folder, put_link
 from pool_tools.sandbox.gitfind import RepositoryFinder
 from pool_tools.sandbox.gitguard import git_paths
+from pool_tools.sandbox.gitjournal import Journal, State, left_behind
 from pool_tools.sandbox.gitorders import Kind, Order, git_folders, included_files, look, order_files
 
 _POINTER = "gitdir: "
@@ -31,15 +31,6 @@ MOST_NOTES = 20
 """So many things that were put back are named; a command can change any number of them."""
 
 
-@dataclass(slots=True)
-class _State:
-    """marks: `.git` files and links. folders: git folders. orders: by path, None where there is no such file."""
-
-    marks: dict[Path, Order] = field(default_factory=dict[Path, Order])
-    folders: set[Path] = field(default_factory=set[Path])
-    orders: dict[Path, Order | None] = field(default_factory=dict[Path, "Order | None"])
-
-
 class GitGuard:
     """Guards every repository below roots. mounted: paths that are protected already, for which nothing is done here.
 
@@ -47,13 +38,19 @@ class GitGuard:
     that names no program, and no hooks.
     """
 
-    def __init__(self, roots: Sequence[Path], mounted: Callable[[], Iterable[Path]] = tuple) -> None:
+    def __init__(
+        self, roots: Sequence[Path], mounted: Callable[[], Iterable[Path]] = tuple, journals: Path | None = None
+    ) -> None:
+        """journals: the folder in which to write down what is remembered, for `finish_checks`."""
         self._roots = [Path(os.path.realpath(root)) for root in roots]
         self._mounted = mounted
+        self._journal = None if journals is None else Journal(journals)
+        # Where the agent was killed the user may have changed things since: those are kept beside.
+        self._keeps = False
         self._finder = RepositoryFinder(self._roots)
         self._lock = threading.Lock()
         self._found: list[Path] = []
-        self._state = _State()
+        self._state = State()
         self._running = 0
 
     def before(self) -> None:
@@ -67,6 +64,12 @@ class GitGuard:
             if self._running == 1:
                 self._found = self._finder.find()
                 self._state = self._take(self._state)
+                self._write_down(self._mounted())
+
+    def close(self) -> None:
+        """Remove what was written down. No command may be running."""
+        if self._journal is not None:
+            self._journal.close()
 
     def after(self) -> tuple[str, ...]:
         """Put things back; says of each what was done."""
@@ -74,25 +77,42 @@ class GitGuard:
             self._running -= 1
             skipped = set(self._mounted())
             self._found = self._finder.find(unlock=True)
-            now = self._take(self._state)
-            new = now.folders - self._state.folders
-            notes: list[str] = []
-            for mark in now.marks:
-                notes += self._tried(self._mark, mark, now)
-            for folder in sorted(new):
-                notes += self._tried(self._new, folder, now)
-            for path in dict.fromkeys([*self._state.orders, *now.orders]):
-                protected = any(path.is_relative_to(other) for other in skipped)
-                if not protected and _owner(path, now.folders) not in new:
-                    notes += self._tried(self._known, path, now)
+            notes = self._put_back(skipped)
             if self._running:
                 self._state = self._take(self._state)
-            notes = list(dict.fromkeys(notes))
-            more = len(notes) - MOST_NOTES
-            return (*notes[:MOST_NOTES], *([f"and {more:,} more of the kind"] if more > 0 else []))
+                self._write_down(skipped)
+            elif self._journal is not None:
+                self._journal.end()
+            return _bounded(notes)
 
-    def _take(self, before: _State) -> _State:
-        state = _State()
+    def finish(self, state: State, skipped: Iterable[Path]) -> list[str]:
+        """Put back what was changed since a state that an agent wrote down before it was killed."""
+        with self._lock:
+            self._state, self._keeps = state, True
+            # What is locked now may have been before.
+            self._found = self._finder.find()
+            return self._put_back(set(skipped))
+
+    def _write_down(self, skipped: Iterable[Path]) -> None:
+        if self._journal is not None:
+            self._journal.begin(self._state, skipped)
+
+    def _put_back(self, skipped: set[Path]) -> list[str]:
+        now = self._take(self._state)
+        new = now.folders - self._state.folders
+        notes: list[str] = []
+        for mark in now.marks:
+            notes += self._tried(self._mark, mark, now)
+        for folder in sorted(new):
+            notes += self._tried(self._new, folder, now)
+        for path in dict.fromkeys([*self._state.orders, *now.orders]):
+            protected = any(path.is_relative_to(other) for other in skipped)
+            if not protected and _owner(path, now.folders) not in new:
+                notes += self._tried(self._known, path, now)
+        return notes
+
+    def _take(self, before: State) -> State:
+        state = State()
         for found in self._found:
             order = look(found, before.marks.get(found))
             if order is not None and order.kind is Kind.FOLDER:
@@ -113,26 +133,25 @@ class GitGuard:
                         state.orders[other] = look(other, before.orders.get(other))
         return state
 
-    def _tried(self, look_after: Callable[[Path, _State], list[str]], path: Path, now: _State) -> list[str]:
+    def _tried(self, look_after: Callable[[Path, State], list[str]], path: Path, now: State) -> list[str]:
         try:
             return look_after(path, now)
         except OSError as error:
             return [f"{self._name(path)} was changed and could not be put back: {error.strerror}"]
 
-    def _mark(self, mark: Path, now: _State) -> list[str]:
+    def _mark(self, mark: Path, now: State) -> list[str]:
         """A `.git` that is a file or a link."""
         before, order = self._state.marks.get(mark), now.marks[mark]
         if before is not None and before.same(order):
             return []
         if before is not None:
-            _put(mark, before)
-            return [f"{self._name(mark)} was changed and has been put back"]
+            return [self._restored(mark, before, order)]
         target = _pointed_at(order, mark.parent)
         if mark not in self._state.folders and target is not None and target in _all_targets(now.folders):
             return []
         return [f"{self._name(mark)} leads git to another folder, and is now {hold_back(mark)}"]
 
-    def _new(self, folder: Path, now: _State) -> list[str]:
+    def _new(self, folder: Path, now: State) -> list[str]:
         """A repository that was not there before. What another one had already is taken for copied or moved."""
         known = {order.data for order in self._state.orders.values() if order is not None and order.data}
         notes: list[str] = []
@@ -143,7 +162,7 @@ class GitGuard:
             notes += self._tried(self._new_order, path, now)
         return notes
 
-    def _new_order(self, path: Path, now: _State) -> list[str]:
+    def _new_order(self, path: Path, now: State) -> list[str]:
         order = now.orders[path]
         assert order is not None
         if path.name == _CONFIG and order.kind is Kind.FILE and order.data is not None:
@@ -159,7 +178,7 @@ class GitGuard:
         named = ", ".join(dropped[:_MOST_NAMED])
         return [f"{named} in {self._name(path)} could run programs or lead elsewhere, and was left out"]
 
-    def _known(self, path: Path, now: _State) -> list[str]:
+    def _known(self, path: Path, now: State) -> list[str]:
         """A file of a repository that was there before."""
         owner = _owner(path, now.folders)
         if path not in self._state.orders and owner is None:
@@ -181,8 +200,13 @@ class GitGuard:
         if before.data is None and before.kind is not Kind.FOLDER:
             name = self._name(path)
             return [f"{name} was changed, is too large to be put back, and is now {hold_back(path)}"]
+        return [self._restored(path, before, order)]
+
+    def _restored(self, path: Path, before: Order, now: Order | None) -> str:
+        aside = hold_back(path) if self._keeps and now is not None else ""
         _put(path, before)
-        return [f"{self._name(path)} was changed and has been put back"]
+        kept = f"; what it was is now {aside}" if aside else ""
+        return f"{self._name(path)} was changed and has been put back{kept}"
 
     def _inside(self, config: Path, name: str) -> bool:
         """Whether a work tree that a configuration names is one that commands may write anyway."""
@@ -194,6 +218,22 @@ class GitGuard:
             if path.is_relative_to(root):
                 return str(path.relative_to(root))
         return str(path)
+
+
+def finish_checks(roots: Sequence[Path], journals: Path) -> tuple[str, ...]:
+    """Put back what commands changed in roots that ran when their agent was killed; says of each what was done."""
+    notes: list[str] = []
+    with left_behind(journals) as states:
+        for state, skipped in states:
+            notes += GitGuard(roots).finish(state, skipped)
+    return _bounded(notes)
+
+
+def _bounded(notes: Iterable[str]) -> tuple[str, ...]:
+    """Each of the notes once, and not too many."""
+    told = list(dict.fromkeys(notes))
+    more = len(told) - MOST_NOTES
+    return (*told[:MOST_NOTES], *([f"and {more:,} more of the kind"] if more > 0 else []))
 
 
 def _put(path: Path, order: Order) -> None:

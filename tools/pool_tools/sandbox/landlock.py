@@ -87,7 +87,7 @@ class Landlock:
         self.bounds = policy.bounds
         self._private: PrivateFolder | None = None
         self._forker = ForkClient()
-        self.guard: Guard | None = GitGuard(self._roots) if policy.writable else None
+        self.guard: Guard | None = GitGuard(self._roots, journals=policy.journals) if policy.writable else None
         self._check(self._secrets(os.environ if env is None else env))
 
     def describe(self) -> str:
@@ -132,6 +132,8 @@ class Landlock:
         return folder, str(folder)
 
     def close(self) -> None:
+        if self.guard is not None:
+            self.guard.close()
         self._forker.close()
         if self._private is not None:
             self._private.remove()

@@ -67,7 +67,7 @@ class Seatbelt:
         self.bounds = policy.bounds
         self._roots = [Path(os.path.realpath(root)) for root in policy.roots]
         self._private: PrivateFolder | None = None
-        self.guard: Guard | None = GitGuard(self._roots) if policy.writable else None
+        self.guard: Guard | None = GitGuard(self._roots, journals=policy.journals) if policy.writable else None
 
     def describe(self) -> str:
         where = "in the workspace and a private TMPDIR" if self._policy.writable else "in a private TMPDIR"
@@ -99,6 +99,8 @@ class Seatbelt:
         return self._private.path, str(self._private.path)
 
     def close(self) -> None:
+        if self.guard is not None:
+            self.guard.close()
         if self._private is not None:
             self._private.remove()
             self._private = None

@@ -25,6 +25,7 @@ CLOSED_BY_MODEL = frozenset(
         StopReason.MAX_TURNS,
         StopReason.MAX_TOKENS,
         StopReason.MAX_REASONING,
+        StopReason.DENIED,
         StopReason.LOOP,
         StopReason.NO_PROGRESS,
     }

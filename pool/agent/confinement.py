@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from pool.agent.unfinished import journals_folder
 from pool.config.settings import SandboxChoice, Settings, SettingsError
+from pool_tools.home import base_folder
 from pool_tools.network.session import SessionNetwork
 from pool_tools.private_process import keep_private
 from pool_tools.sandbox import Access, NoSandbox, Policy
@@ -180,7 +181,5 @@ def _network(settings: Settings) -> Network:
 
 def package_caches(workspace: Path) -> Path:
     """Where packages are kept for a workspace's commands: each its own, as they could put anything in there."""
-    cache = os.environ.get("XDG_CACHE_HOME", "")
-    base = Path(cache) if cache.startswith("/") else Path.home() / ".cache"
     key = hashlib.sha256(os.fsencode(os.path.realpath(workspace))).hexdigest()[:_HASH_CHARS]
-    return base / "pool" / "packages" / f"{workspace.name or 'root'}-{key}"
+    return base_folder("XDG_CACHE_HOME") / "pool" / "packages" / f"{workspace.name or 'root'}-{key}"

@@ -41,7 +41,7 @@ from pool.agent.steering import Steering
 from pool.agent.streaming import ReplyStream
 from pool.agent.toolchoice import chosen_tools
 from pool.agent.unfinished import finish
-from pool.config.settings import Mode, Settings
+from pool.config.settings import Mode, SandboxChoice, Settings
 from pool.events import Notice
 from pool.ports import Approver
 from pool.sessions.store import commits_folder, sessions_folder
@@ -50,6 +50,7 @@ from pool.wire.reading import DEFAULT_THINK_TAGS, Expectation
 from pool.wire.request import Head, RequestBuilder, Sampling
 from pool.wire.tokens import TokenMeter
 from pool_tools import Tool
+from pool_tools.home import homeless_note
 from pool_tools.network.session import SessionNetwork
 from pool_tools.sandbox import NoSandbox
 from pool_tools.toolbox import Toolbox
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from pool.agent.undoing import SessionUndo
     from pool.extend.mcp.servers import McpServers
     from pool.sessions.checkpoints.checkpoints import Checkpoints
+    from pool_tools.sandbox.probe import Probe
 
 
 @dataclass(slots=True)
@@ -167,10 +169,11 @@ async def open_session(settings: Settings, approver: Approver, extras: Extras = 
         agent.on_prompt = lambda: _begin(instructions, agent, kept, mcp)
         chosen = link.info.notes if link.info and not settings.model else ()
         lesser = (confinement.lesser,) if confinement.lesser else ()
-        for note in [*opened.notes, *unfinished, *chosen, *found.notes(), *lesser, *_begun(settings)]:
+        homeless = (note,) if (note := homeless_note()) else ()
+        for note in [*homeless, *opened.notes, *unfinished, *chosen, *found.notes(), *lesser, *_begun(settings)]:
             hub.emit(Notice("warning", note))
         if confined and confinement.found.reason:
-            hub.emit(Notice("info", confinement.note))
+            hub.emit(_weaker(confinement.found, settings))
         yield Session(
             agent,
             hub,
@@ -213,6 +216,12 @@ def _checkpointer(
         jobs_running=toolbox.jobs_running,
         only_reading=toolbox.only_reading,
     )
+
+
+def _weaker(found: Probe, settings: Settings) -> Notice:
+    """What people are told, in scripts too, where commands are confined by less than the strongest tier."""
+    level = "info" if settings.sandbox is SandboxChoice.EXTERNAL else "warning"
+    return Notice(level, f"the sandbox is weaker than it could be: {found.tier}, since {found.reason}", found.remedy)
 
 
 def _undo(

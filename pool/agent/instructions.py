@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 from pool.agent.history import History
 from pool.config.settings import Settings
 from pool.extend.agentsmd import NAME, Instructions, read_instructions
+from pool_tools.home import base_folder, home
 
 RELOAD = "/agents reload"
 """The command by which a change is taken."""
@@ -18,9 +16,8 @@ _GONE = f"[Pool] The {NAME} files were taken away: their instructions no longer 
 
 def instructions_for(settings: Settings, nested: tuple[str, ...] | None = None) -> Instructions:
     """What holds for the settings' workspace now; nested as in `read_instructions`."""
-    base = os.environ.get("XDG_CONFIG_HOME", "")
-    config = Path(base) if base.startswith("/") else Path.home() / ".config"
-    return read_instructions(settings.workspace, settings.agents_md, config / "pool", Path.home(), nested)
+    config = base_folder("XDG_CONFIG_HOME") / "pool"
+    return read_instructions(settings.workspace, settings.agents_md, config, home(), nested)
 
 
 class SessionInstructions:

@@ -216,7 +216,7 @@ class Agent:
 
     async def _work_and_close(self) -> Stop:
         stop = await self._work()
-        if stop.reason in CLOSED_BY_MODEL:
+        if stop.reason in CLOSED_BY_MODEL and not stop.natural:
             await last_words(self._replies, self.history, self._state, stop)
         return stop
 

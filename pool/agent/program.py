@@ -29,6 +29,7 @@ from pool.events import Event, RunFinished, StopReason, to_dict
 from pool.jsonable import plain
 from pool.ports import ApprovalAnswer, ApprovalRequest, Approver
 from pool_tools import Tool
+from pool_tools.home import expanded
 
 Approve = Callable[[ApprovalRequest], bool | ApprovalAnswer | Awaitable[bool | ApprovalAnswer]]
 """Says whether a call may run: a function or coroutine function, of what `ApprovalRequest` holds."""
@@ -93,7 +94,7 @@ class Agent:
         if self._stack is not None:
             raise RuntimeError("this Agent is open already")
         self._form = AnswerForm(self._schema) if self._schema is not None else None
-        workspace = self._workspace.expanduser().resolve()
+        workspace = expanded(self._workspace).resolve()
         loaded = await asyncio.to_thread(settings_for, workspace, os.environ, flag_values(self._settings))
         settings = replace(loaded.settings, resume=self._resume, ephemeral=not self._keep)
         approver: Approver = _Asking(self._approve) if self._approve is not None else NobodyThere()

@@ -28,6 +28,7 @@ ENVIRONMENT = (
     ("POOL_CONTEXT_LENGTH", "the context window in tokens, where the server does not tell it"),
     ("POOL_DEBUG", "lets the traceback of an unexpected error through"),
     ("XDG_CONFIG_HOME, XDG_STATE_HOME", "where configuration and state lie instead"),
+    ("HOME", "your home; unset, the user database's, and for a user unknown there /tmp/pool-UID if it is private"),
 )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import stat
 import subprocess
@@ -13,6 +12,7 @@ from urllib.parse import urlsplit
 
 from pool.config.files import read_text
 from pool.config.settings import SettingsError
+from pool_tools.home import home
 
 COMMAND_SECONDS = 10.0
 TABLE = "keys"
@@ -87,7 +87,7 @@ def key_from_command(command: str, place: str) -> str:
             capture_output=True,
             timeout=COMMAND_SECONDS,
             check=False,
-            cwd=os.path.expanduser("~"),
+            cwd=home(),
         )
     except (OSError, ValueError, IndexError) as error:
         raise SettingsError(f"{place}: server.api_key_command cannot be run: {error}; {remedy}") from None

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from pool.config.keys import Key, keys, tables
+from pool_tools.home import home
 
 SYSTEM_FILE = Path("/etc/pool/config.toml")
 FOLDER = ".pool"
@@ -74,10 +75,10 @@ def _folder(env: Mapping[str, str], variable: str) -> Path:
     if given.startswith("/"):
         return Path(given) / "pool"
     if variable == "XDG_CONFIG_HOME":
-        return Path.home() / ".config" / "pool"
+        return home() / ".config" / "pool"
     if sys.platform == "linux":
         # What platformdirs says too; importing it takes 3 ms of each start.
-        return Path.home() / ".local" / "state" / "pool"
+        return home() / ".local" / "state" / "pool"
     import platformdirs
 
     return platformdirs.user_state_path("pool", appauthor=False)

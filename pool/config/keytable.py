@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import cast
 
 from pool.config.guardkeys import BUDGET_KEYS, GUARD_KEYS
@@ -23,6 +22,7 @@ from pool.config.kinds import (
 from pool.config.mcp import for_checkout, servers_of
 from pool.config.settings import MODE_ALIASES, SANDBOX_ALIASES, THINKING_LEVELS, Mode, SandboxChoice
 from pool.config.uikeys import UI_KEYS
+from pool_tools.home import expanded
 
 TABLES = {
     "": "",
@@ -265,7 +265,7 @@ _MAY = (
         "readable",
         flag="--readable",
         danger="commands read these files of yours",
-        make=lambda value: tuple(Path(str(x)).expanduser() for x in cast(tuple[object, ...], value)),
+        make=lambda value: tuple(expanded(str(x)) for x in cast(tuple[object, ...], value)),
         adds=True,
     ),
 )

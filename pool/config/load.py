@@ -13,6 +13,7 @@ from pool.config.merge import Merge, Step, with_fields
 from pool.config.profiles import BUILT_IN_PROFILES, INTERACTIVE
 from pool.config.settings import Budgets, Settings, SettingsError, think_budget
 from pool.config.trust import TrustStore, beside, checkout_files
+from pool_tools.home import expanded
 
 OTHER_VARIABLES = frozenset({"POOL_DEBUG"})
 """Variables of Pool that set no key."""
@@ -266,7 +267,7 @@ def _text_of(merge: Merge, name: str, workspace: Path) -> str:
     source, value = merge.source(name), str(merge.values[name])
     if not value:
         return ""
-    path = beside(source, value) if source is not None else workspace / Path(value).expanduser()
+    path = beside(source, value) if source is not None else workspace / expanded(value)
     try:
         text = read_text(path)
     except OSError as error:

@@ -16,6 +16,7 @@ from typing import Any, cast
 
 from pool.config.files import FOLDER, LOCAL_FILE, PROJECT_FILE, Source, read_text
 from pool.config.keys import keys
+from pool_tools.home import expanded
 
 VERSION = 1
 _NAME_CHARS = 32
@@ -60,7 +61,7 @@ def _content(source: Source, one: Asked) -> str:
 def beside(source: Source, name: str) -> Path:
     """A file that a configuration file names: relative to its folder; in a checkout, to the folder of `.pool`."""
     folder = source.path.parent.parent if source.checkout else source.path.parent
-    return folder / Path(name).expanduser()
+    return folder / expanded(name)
 
 
 class TrustStore:

@@ -7,6 +7,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from pool_tools.home import base_folder
+
 PROGRAMS = (
     (("wl-copy",), "WAYLAND_DISPLAY"),
     (("xclip", "-selection", "clipboard"), "DISPLAY"),
@@ -42,9 +44,7 @@ def by_program(text: str) -> str:
 
 def by_file(text: str) -> Path | None:
     """Write the text where the user can fetch it; the file, or None if that failed too."""
-    state = os.environ.get("XDG_STATE_HOME", "")
-    base = Path(state) if state.startswith("/") else Path.home() / ".local" / "state"
-    path = base / "pool" / FILE_NAME
+    path = base_folder("XDG_STATE_HOME") / "pool" / FILE_NAME
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from pathlib import Path
 from urllib.parse import unquote, urlsplit
+
+from pool_tools.home import expanded
 
 SUFFIXES = frozenset(".png .jpg .jpeg .gif .webp .bmp .tif .tiff .heic .heif .avif .ico".split())
 
@@ -29,7 +30,7 @@ def pasted_picture(text: str) -> bool:
             return False
         text = words[0] if len(words) == 1 else ""
     try:
-        path = Path(text).expanduser()
+        path = expanded(text)
         return path.suffix.lower() in SUFFIXES and path.is_file()
     except (OSError, RuntimeError, ValueError):
         return False

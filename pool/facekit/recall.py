@@ -13,6 +13,8 @@ import os
 from pathlib import Path
 from typing import Any, cast
 
+from pool_tools.home import base_folder
+
 MOST_PROMPTS = 1000
 """Prompts that are kept; the file is cut to half of that when it has grown past it."""
 
@@ -22,9 +24,7 @@ MOST_CHARS = 100_000
 
 def recall_folder() -> Path:
     """The folder of prompt histories, below the user's state folder (XDG)."""
-    state = os.environ.get("XDG_STATE_HOME", "")
-    base = Path(state) if state.startswith("/") else Path.home() / ".local" / "state"
-    return base / "pool" / "prompts"
+    return base_folder("XDG_STATE_HOME") / "pool" / "prompts"
 
 
 class Recall:

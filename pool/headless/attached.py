@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pool.config.settings import SettingsError
+from pool_tools.home import expanded
 
 FILE_LIMIT_BYTES = 128 * 1024
 """A file of more is refused: the agent reads from it what it needs."""
@@ -25,7 +26,7 @@ def attached(paths: Sequence[str], workspace: Path) -> str:
     parts: list[str] = []
     left = ALL_LIMIT_BYTES
     for given in paths:
-        path = Path(given).expanduser()
+        path = expanded(given)
         shown = _shown(path, workspace)
         if path.is_dir():
             parts.append(f"Folder: {shown}")

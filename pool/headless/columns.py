@@ -8,6 +8,7 @@ import sys
 import unicodedata
 
 from pool.headless.plain import one_line
+from pool_tools.home import home as users_home
 
 NARROW_COLUMNS = 60
 _UNITS = ("KB", "MB", "GB", "TB")
@@ -58,7 +59,7 @@ def pad(text: str, columns: int) -> str:
 
 def home_short(path: str) -> str:
     """A path with the home folder as ~."""
-    home = os.path.expanduser("~")
+    home = str(users_home())
     return f"~{path[len(home) :]}" if path == home or path.startswith(f"{home}/") else path
 
 

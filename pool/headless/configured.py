@@ -14,6 +14,7 @@ from pool.config.load import flag_values
 from pool.config.mcp import McpSettings
 from pool.config.settings import Mode, Settings, SettingsError, mode_of
 from pool.headless.plain import safe
+from pool_tools.home import expanded
 
 
 def settings_from(
@@ -86,7 +87,7 @@ def tell(warnings: Sequence[str], program: str) -> None:
 def folder_of(given: str) -> Path:
     """A workspace by its name. Raises `SettingsError` for one that is no folder."""
     try:
-        workspace = Path(given).expanduser().resolve()
+        workspace = expanded(given).resolve()
     except (OSError, RuntimeError, ValueError) as error:
         raise SettingsError(f"the workspace {given!r} cannot be found: {error}") from None
     if not workspace.is_dir():
@@ -105,8 +106,8 @@ def _file_or_text(given: str | None, flag: str) -> str | None:
         return None
     looks_like_a_path = not any(c.isspace() for c in given)
     try:
-        if looks_like_a_path and Path(given).expanduser().is_file():
-            return Path(given).expanduser().read_text(encoding="utf-8", errors="replace")
+        if looks_like_a_path and expanded(given).is_file():
+            return expanded(given).read_text(encoding="utf-8", errors="replace")
     except (OSError, RuntimeError, ValueError) as error:
         raise SettingsError(f"{flag} {given!r} cannot be read: {error}") from None
     if looks_like_a_path and ("/" in given or given.endswith((".md", ".txt"))):
@@ -116,7 +117,7 @@ def _file_or_text(given: str | None, flag: str) -> str | None:
 
 def _readable(given: str) -> str:
     try:
-        path = Path(given).expanduser().absolute()
+        path = expanded(given).absolute()
         found = path.exists()
     except (OSError, RuntimeError, ValueError) as error:
         raise SettingsError(f"--readable {given!r} cannot be found: {error}") from None

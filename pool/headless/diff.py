@@ -22,6 +22,7 @@ from pool.sessions.checkpoints.states import Kind
 from pool.sessions.log import read_rows
 from pool.sessions.rewinds import NoSuchPrompt, prompt_named
 from pool.sessions.store import Listed, NoSuchSession, sessions_folder
+from pool_tools.home import expanded
 from pool_tools.text import plural
 
 EXIT_FAILED = 1
@@ -96,7 +97,7 @@ def _session(args: argparse.Namespace) -> tuple[Listed | None, list[str]]:
 
 
 def _changes(args: argparse.Namespace, found: Listed | None) -> list[FileChange]:
-    root = Path(found.workspace) if found else Path(args.dir).expanduser().resolve()
+    root = Path(found.workspace) if found else expanded(args.dir).resolve()
     folder = checkpoints_folder(sessions_folder(), found.id if found else "none")
     with ChangesView(folder, root) as view:
         if args.worktree or found is None:

@@ -17,6 +17,7 @@ from pool.sessions.export.redact import Redactor
 from pool.sessions.export.session import Format, Read, exported, read_session
 from pool.sessions.export.words import notes
 from pool.sessions.store import Listed, NoSuchSession, by_id, last_of, sessions_folder
+from pool_tools.home import expanded, home
 
 EXIT_USAGE = 2
 _SECRET_WORDS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL")
@@ -72,8 +73,8 @@ def own_redactor(env: Mapping[str, str], workspace: str) -> Redactor:
         name = getpass.getuser()
     except (OSError, KeyError):
         name = ""
-    home = Path.home()
-    homes = {str(home), os.path.realpath(home)} - {"/"}
+    own = home()
+    homes = {str(own), os.path.realpath(own)} - {"/"}
     names = {name, *(Path(h).name for h in homes)}
     parts = Path(workspace).parts
     if len(parts) > 2 and parts[1] in ("home", "Users"):
@@ -114,7 +115,7 @@ def _texts(value: Any, *, secret: bool) -> Iterator[str]:
 def _session(wanted: str, folder: str) -> Listed:
     if wanted:
         return by_id(sessions_folder(), wanted)
-    return last_of(sessions_folder(), str(Path(folder).expanduser().resolve()))
+    return last_of(sessions_folder(), str(expanded(folder).resolve()))
 
 
 def _format(given: str, output: str) -> Format:

@@ -6,7 +6,6 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 from pool import __version__
 from pool.agent.ids import new_id
@@ -14,6 +13,7 @@ from pool.headless.plain import safe
 from pool.sessions.export.incoming import ImportProblem
 from pool.sessions.export.kept import MOST_BYTES, incoming, keep
 from pool.sessions.store import sessions_folder
+from pool_tools.home import expanded
 
 EXIT_USAGE = 2
 
@@ -38,7 +38,7 @@ def main(argv: Sequence[str]) -> int:
     except SystemExit as error:
         return int(error.code or 0)
     folder, now = sessions_folder(), time.time()
-    workspace = Path(args.dir).expanduser().resolve()
+    workspace = expanded(args.dir).resolve()
     if not workspace.is_dir():
         return _refuse(f"the workspace {str(workspace)!r} is no folder; give one with -C DIR")
     try:

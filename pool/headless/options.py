@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pool.config.settings import Settings, SettingsError
+from pool_tools.home import expanded
 
 if TYPE_CHECKING:
     from pool.agent.answerform import AnswerForm
@@ -71,7 +72,7 @@ def named(options: RunOptions, settings: Settings, name: str) -> tuple[RunOption
 def _folder(given: str | None) -> Path | None:
     if not given:
         return None
-    folder = Path(given).expanduser().absolute()
+    folder = expanded(given).absolute()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

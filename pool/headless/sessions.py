@@ -15,6 +15,7 @@ from pool.headless.shown import shown_rows
 from pool.sessions.log import SessionBusy
 from pool.sessions.rewinds import NoSuchPrompt
 from pool.sessions.store import NoSuchSession, by_id, sessions_folder
+from pool_tools.home import expanded
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2
@@ -96,7 +97,7 @@ def complain(text: str, code: int, command: str = "sessions") -> int:
 
 def workspace_of(args: argparse.Namespace) -> str:
     """The workspace that the flags mean, "" for all."""
-    return "" if args.all else str(Path(args.dir).expanduser().resolve())
+    return "" if args.all else str(expanded(args.dir).resolve())
 
 
 def _act(args: argparse.Namespace) -> int:

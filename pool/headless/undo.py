@@ -6,7 +6,6 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 from pool.headless.plain import one_line
@@ -16,6 +15,7 @@ from pool.sessions.log import SessionBusy
 from pool.sessions.rewind import ClosedSession, Rewind
 from pool.sessions.rewinds import NoSuchPrompt
 from pool.sessions.store import Listed, NoSuchSession, by_id, last_of, sessions_folder, short_id
+from pool_tools.home import expanded
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2
@@ -63,7 +63,7 @@ def main(argv: Sequence[str]) -> int:
 def session_named(name: str, folder: str) -> Listed:
     """A session by its id, "" for the last of a workspace. Raises `NoSuchSession`."""
     sessions = sessions_folder()
-    return by_id(sessions, name) if name else last_of(sessions, str(Path(folder).expanduser().resolve()))
+    return by_id(sessions, name) if name else last_of(sessions, str(expanded(folder).resolve()))
 
 
 def _act(session: ClosedSession, args: argparse.Namespace) -> int:

@@ -28,6 +28,7 @@ from pool.repl.earlier import earlier_lines
 from pool.repl.feed import Feed
 from pool.repl.ink import Ink, Role
 from pool.repl.shelloutput import ShellOutput
+from pool_tools.home import home as users_home
 
 if TYPE_CHECKING:
     from pool.agent.commands import Action, Ask
@@ -121,7 +122,7 @@ class Chat:
 
     def start(self, hint: str) -> None:
         """Say hello, with what may be typed, and open the session."""
-        home, place = str(Path.home()), str(self.settings.workspace)
+        home, place = str(users_home()), str(self.settings.workspace)
         place = "~" + place[len(home) :] if place == home or place.startswith(home + "/") else place
         self.feed.remark(f"Pool {__version__} in {place} · {hint}")
         self.driver.start()

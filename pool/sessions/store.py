@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from pool.sessions.summary import readable, seconds_of, text_of, title_of
+from pool_tools.home import base_folder
 
 SUFFIX = ".jsonl"
 
@@ -42,9 +43,7 @@ class Listed:
 
 def sessions_folder() -> Path:
     """The folder of all sessions, below the user's state folder (XDG)."""
-    state = os.environ.get("XDG_STATE_HOME", "")
-    base = Path(state) if state.startswith("/") else Path.home() / ".local" / "state"
-    return base / "pool" / "sessions"
+    return base_folder("XDG_STATE_HOME") / "pool" / "sessions"
 
 
 def commits_folder() -> Path:

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from pool import __version__
 from pool.tui.keys import APP_KEYS, PROMPT_KEYS, Bound, shown
+from pool_tools.home import home as users_home
 
 NAME_COLUMNS = 24
 
@@ -25,7 +26,7 @@ TERMINAL_SELECTION = "held (Option in iTerm2, Fn in macOS Terminal): the termina
 
 def welcome_text(workspace: Path) -> str:
     """What stands at the top of a new conversation."""
-    home = str(Path.home())
+    home = str(users_home())
     place = str(workspace)
     if place == home or place.startswith(home + "/"):
         place = "~" + place[len(home) :]

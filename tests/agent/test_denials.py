@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from pool.config.settings import Mode
-from pool.events import ApprovalGiven, CallFinished
+from pool.events import ApprovalGiven, CallFinished, StopReason
 from pool.ports import ApprovalAnswer
 from tests.agent.test_call_approval import calls, desk
-from tests.cases.driver import answer, call, last_result, play
+from tests.cases.driver import answer, call, last_result, last_user, play
 
 
 @dataclass(frozen=True)
@@ -118,3 +118,12 @@ async def test_a_persons_no_reaches_the_model(reason: str, said: str, tmp_path: 
         async with asyncio.timeout(10):
             await running
         assert last_result(here.server.bodies[-1]) == f"shell was not run: it was denied. {said}"
+
+
+async def test_a_run_that_ends_by_denials_is_closed_by_the_model(tmp_path: Path) -> None:
+    tries = [call("shell", command=f"make part{n}") for n in range(3)]
+    run, bodies = await play(tmp_path, *tries, answer("Nothing was made."), mode=Mode.PLAN)
+    assert run.finished.reason is StopReason.DENIED
+    assert run.finished.answer == "Nothing was made."
+    assert "3 calls in a row were denied" in last_user(bodies[-1])
+    assert len(bodies) == len(tries) + 1

@@ -21,6 +21,7 @@ from pool.config.settings import Mode, SandboxChoice, Settings, SettingsError
 from pool.events import Notice, StopReason
 from pool.sim.process import RunningSim, running
 from pool.sim.settings import SimSettings
+from pool_tools.sandbox.confine import landlock_abi
 from pool_tools.sandbox.landlock import NO_GPU
 from pool_tools.sandbox.syscalls import ARCHITECTURES
 from tests.cases.driver import MODEL, ModelServer, answer, call
@@ -136,3 +137,16 @@ async def test_in_plan_mode_commands_run_and_change_nothing(tmp_path: Path) -> N
     assert "commands only read now" in told[0]
     assert "Plan mode is read-only" in told[1]
     assert (tmp_path / "a.txt").read_text() == "beta\n"
+
+
+@pytest.mark.parametrize("flags", [(), ("-q",)])
+def test_a_weaker_tier_is_said_once_in_scripts_too(sim: RunningSim, tmp_path: Path, flags: tuple[str, ...]) -> None:
+    if not landlock_abi():
+        pytest.skip("this kernel offers no Landlock")
+    line = [sys.executable, "-m", "pool", "run", "What are you?", "--base-url", sim.url, "-C", str(tmp_path), *flags]
+    environ = {**os.environ, "PATH": str(tmp_path)}
+    done = subprocess.run(line, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False, env=environ)
+    assert done.returncode == 0, done.stderr
+    told = done.stderr.splitlines()
+    (at,) = [n for n, row in enumerate(told) if "the sandbox is weaker than it could be: landlock" in row]
+    assert "Install bubblewrap" in told[at + 1]

@@ -15,6 +15,7 @@ from pool.agent.rules.paths import normal, real
 from pool.agent.rules.syntax import Action, Rule
 from pool.agent.rules.words import Word
 from pool_tools.globs import compile_glob
+from pool_tools.home import home
 
 if TYPE_CHECKING:
     # The tables of programs are imported with the first command that is judged.
@@ -167,7 +168,7 @@ def _glob(pattern: str) -> tuple[re.Pattern[str], bool]:
     """The expression for a pattern, and whether it is for absolute paths (without their first `/`)."""
     whole = pattern
     if whole.startswith("~/"):
-        whole = os.path.join(os.path.realpath(os.path.expanduser("~")), whole[2:])
+        whole = os.path.join(os.path.realpath(home()), whole[2:])
     absolute = whole.startswith("/")
     anchored = absolute or whole.startswith("./")
     glob = whole.removeprefix("./").strip("/")

@@ -6,7 +6,6 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import cast
 
 from pool.agent.configured import rule_faults
@@ -22,6 +21,7 @@ from pool.config.trust import checkout_files
 from pool.headless.configured import tell
 from pool.headless.plain import safe
 from pool.wire.endpoint import EndpointError, parse_endpoint
+from pool_tools.home import home as users_home
 
 VALUE_CHARS = 40
 """Where the column of origins begins, if the value leaves room for it."""
@@ -76,7 +76,7 @@ def _kept(here: Here, loaded: LoadedSettings) -> dict[str, Origin]:
 
 def short(origin: Origin) -> str:
     """An origin with the home folder as `~`."""
-    home = str(Path.home())
+    home = str(users_home())
     place = origin.place
     place = "~" + place[len(home) :] if place.startswith(home + os.sep) else place
     return str(Origin(origin.layer, place, origin.line))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pool.config.mcp import McpServer
 from pool_tools.commands import Commands
+from pool_tools.home import expanded as with_home
 from pool_tools.sandbox.base import Launch, NoSandbox
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -31,7 +32,7 @@ def launch_for(server: McpServer, commands: Commands, environ: Mapping[str, str]
     program = server.command
     if "/" not in program:
         program = commands.program(program) or program
-    return commands.sandbox.wrap((str(Path(program).expanduser()), *server.args), commands.folder, env)
+    return commands.sandbox.wrap((str(with_home(program)), *server.args), commands.folder, env)
 
 
 def expanded(values: Iterable[tuple[str, str]], environ: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
@@ -52,7 +53,7 @@ def _own_program(command: str, commands: Commands) -> str:
         if program is None:
             raise CannotStart(commands.why_no_program(command))
         return program
-    path = commands.folder / Path(command).expanduser()
+    path = commands.folder / with_home(command)
     if any(
         Path(os.path.realpath(p)).is_relative_to(root) for p in (path, path.parent) for root in commands.workspace.roots
     ):

@@ -9,6 +9,8 @@ from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any, cast
 
+from pool_tools.home import expanded
+
 ISOLATIONS = ("auto", "worktree", "copy", "none")
 MOST_ID_CHARS = 64
 MOST_LIMIT = 10**11
@@ -116,7 +118,7 @@ def task_of(line: str, number: int, base: Path) -> Task:
             values[each.name] = _checked(each.name, given[each.name], kinds[each.name])
         elif each.default is MISSING:
             raise BatchError(f"`{each.name}` is missing")
-    values["dir"] = str((base / Path(values["dir"]).expanduser()).resolve())
+    values["dir"] = str((base / expanded(values["dir"])).resolve())
     return _sound(Task(**values))
 
 

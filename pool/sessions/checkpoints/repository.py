@@ -11,6 +11,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from pool_tools.home import expanded, home
+
 DOT_GIT = ".git"
 _POINTER = b"gitdir: "
 _SMALL_BYTES = 64 * 1024
@@ -69,12 +71,12 @@ def repository_of(folder: Path) -> Repository | None:
 
 
 def _user_rules(common: Path) -> bytes:
-    home = Path.home()
-    config = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config") / "git"
+    own = home()
+    config = Path(os.environ.get("XDG_CONFIG_HOME") or own / ".config") / "git"
     path = config / "ignore"
-    for file in (home / ".gitconfig", config / "config", common / "config"):
+    for file in (own / ".gitconfig", config / "config", common / "config"):
         if found := _EXCLUDES.search(_small(file)):
-            path = Path(os.fsdecode(found[1])).expanduser()
+            path = expanded(os.fsdecode(found[1]))
     return _small(path)
 
 

@@ -19,6 +19,7 @@ from pool_tools.api import ToolError
 from pool_tools.environment import FIXED, find_program, why_no_program
 from pool_tools.git.reading import Reader
 from pool_tools.git.runner import Git
+from pool_tools.home import home as users_home
 from pool_tools.text import visible
 
 _FLAGS = (
@@ -108,7 +109,7 @@ def _own_path(around: Surroundings) -> str:
 
 def check_configuration(around: Surroundings) -> None:
     """Raise `ToolError` if the user's own configuration of git lies where commands can write."""
-    home = around.environ.get("HOME") or os.path.expanduser("~")
+    home = around.environ.get("HOME") or str(users_home())
     other = around.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
     for path in (os.path.join(home, ".gitconfig"), os.path.join(other, "git/config")):
         if os.path.isabs(path) and os.path.lexists(path) and in_roots(path, around.roots):

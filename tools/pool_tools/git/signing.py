@@ -24,6 +24,7 @@ from pool_tools.git.outside import Done, Surroundings, borrow_objects, in_roots,
 from pool_tools.git.payload import Payload, parse_payload, unsigned
 from pool_tools.git.reading import Reader
 from pool_tools.git.runner import ERROR_CHARS, WRITE_SECONDS, Git, Output, shortened
+from pool_tools.home import expanded
 from pool_tools.private import private_folder
 from pool_tools.scratch import Scratch
 from pool_tools.text import printable, visible
@@ -159,7 +160,7 @@ class Signing:
                 continue
             path = origin.removeprefix("file:")
             key, stated, value = entry.partition("\n")
-            program = os.path.expanduser(value) if key.endswith(("program", "command")) else ""
+            program = str(expanded(value)) if key.endswith(("program", "command")) else ""
             if in_roots(os.path.abspath(path), roots) or (os.path.isabs(program) and in_roots(program, roots)):
                 raise ToolError(
                     f"{visible(key)} lies in the workspace ({visible(path)}), so it is not trusted to sign."

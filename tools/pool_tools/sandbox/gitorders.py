@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from pathlib import Path
 
+from pool_tools.home import expanded
 from pool_tools.sandbox.gitconfig import included
 from pool_tools.sandbox.gitfiles import listed, read_regular
 
@@ -109,7 +110,7 @@ def order_files(folder: Path) -> Iterator[Path]:
 def included_files(config: Path, order: Order, roots: list[Path]) -> Iterator[Path]:
     """Files inside roots that a configuration takes in."""
     for name in included((order.data or b"").decode("utf-8", "surrogateescape")):
-        path = Path(os.path.realpath(config.parent / os.path.expanduser(name)))
+        path = Path(os.path.realpath(config.parent / expanded(name)))
         if any(path.is_relative_to(root) for root in roots):
             yield path
 

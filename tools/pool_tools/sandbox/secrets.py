@@ -8,6 +8,8 @@ import pwd
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from pool_tools.home import home
+
 SECRETS = (
     # keys and passwords
     ".ssh", ".gnupg", ".password-store", ".local/share/keyrings", ".local/share/kwalletd", ".vault-token", ".pki",
@@ -41,10 +43,12 @@ environment says: commands must neither read nor change them. Its cache may be s
 
 
 def homes(environ: Mapping[str, str]) -> tuple[Path, ...]:
-    """The user's home as the environment says it and as the user database does."""
+    """The user's home as the environment says it and as the user database does; what stands in where neither does."""
     found = [environ.get("HOME", "")]
     with contextlib.suppress(KeyError):
         found.append(pwd.getpwuid(os.getuid()).pw_dir)
+    if not any(map(os.path.isabs, found)):
+        found.append(str(home()))
     return tuple(dict.fromkeys(Path(h) for h in found if os.path.isabs(h) and os.path.isdir(h)))
 
 

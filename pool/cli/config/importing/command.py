@@ -17,6 +17,8 @@ from pool.cli.config.show import without_password
 from pool.config.describe import toml
 from pool.config.keys import keys
 from pool.headless.plain import safe
+from pool_tools.home import base_folder
+from pool_tools.home import home as users_home
 
 SKILLS = "skills"
 MOST_SKILL_BYTES = 20 * 1024 * 1024
@@ -39,9 +41,7 @@ def import_from(here: Here, agent: str, *, yes: bool) -> int:
 
 
 def _read(agent: str) -> Found:
-    home = Path.home()
-    given = os.environ.get("XDG_CONFIG_HOME", "")
-    config = Path(given) if given.startswith("/") else home / ".config"
+    home, config = users_home(), base_folder("XDG_CONFIG_HOME")
     match agent:
         case "poolside":
             from pool.cli.config.importing.poolside import read as poolside

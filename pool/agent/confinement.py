@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from pool.agent.unfinished import journals_folder
+from pool.agent.workspacestate import state_path
 from pool.config.settings import SandboxChoice, Settings, SettingsError
 from pool_tools.home import base_folder
 from pool_tools.network.session import SessionNetwork
@@ -36,6 +37,9 @@ _MUST_HOLD = frozenset({SandboxChoice.REQUIRED, SandboxChoice.READ_ONLY})
 
 _CAN_HIDE = frozenset({"bubblewrap", "seatbelt"})
 """Tiers that can hide single files in a folder that may be written."""
+
+_HIDDEN = "hidden"
+"""Where in the state folder it is remembered what was hidden in a workspace."""
 
 MOST_NAMED = 3
 """So many hidden files are named to people."""
@@ -80,7 +84,7 @@ async def confine(settings: Settings, stack: AsyncExitStack) -> Confinement:
     if settings.sandbox is SandboxChoice.OFF:
         note = "it was switched off by --sandbox off"
         return _made(settings, stack, Probe(NoSandbox(), note), network, note)
-    hidden = await asyncio.to_thread(HiddenFiles, settings.workspace)
+    hidden = await asyncio.to_thread(HiddenFiles, settings.workspace, state_path(settings.workspace, _HIDDEN))
     policy = Policy(
         (settings.workspace,),
         _ACCESS[settings.sandbox],

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 from pathlib import Path
 
-from pool.config.files import Places
+from pool.agent.workspacestate import state_path
 from pool_tools.sandbox.gitrestore import finish_checks
 
-_NAME_CHARS = 32
+_KIND = "unfinished"
 
 
 def journals_folder(workspace: Path) -> Path | None:
-    """Where the sandbox writes down what git took orders from before a command.
-
-    None if the state folder lies in the workspace: a command could then say there what is to be put back.
-    """
-    real = os.path.realpath(workspace)
-    name = hashlib.sha256(os.fsencode(real)).hexdigest()[:_NAME_CHARS]
-    folder = Path(os.path.realpath(Places.usual(os.environ).state)) / "unfinished" / name
-    return None if folder.is_relative_to(real) else folder
+    """Where the sandbox writes down what git took orders from before a command, None where that would not be safe."""
+    return state_path(workspace, _KIND)
 
 
 def finish(workspace: Path) -> list[str]:

@@ -94,3 +94,41 @@ async def test_search_leaves_them_out_and_says_so(desk: Desk) -> None:
     assert "left out, as they look like secrets: .env; name one" in found
     assert "KEY=1" not in found
     assert ".env:1:KEY=1" in (await desk.call("search", pattern="KEY", path=".env")).text
+
+
+def forge(checkout: Path, name: str) -> None:
+    """What a command can do: an entry in the index for a file that it has never seen."""
+    (checkout / "a").write_text("x\n")
+    made = subprocess.run(["git", "hash-object", "-w", "a"], cwd=checkout, check=True, capture_output=True, text=True)
+    git(checkout, "update-index", "--add", "--cacheinfo", f"100644,{made.stdout.strip()},{name}")
+    git(checkout, "-c", "user.name=T", "-c", "user.email=t@example.org", "commit", "-qm", "forged")
+
+
+def test_a_forged_entry_shows_nothing_that_was_hidden(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    before = tmp_path_factory.mktemp("state") / "hidden/x.json"
+    assert list(HiddenFiles(checkout, before)) == [checkout / ".env", checkout / "deploy/id_rsa"]
+    forge(checkout, ".env")
+    forge(checkout, "deploy/id_rsa")
+    assert list(HiddenFiles(checkout, before)) == [checkout / ".env", checkout / "deploy/id_rsa"]
+    (checkout / "deploy").rename(checkout / "moved")
+    forge(checkout, "moved/id_rsa")
+    assert list(HiddenFiles(checkout, before)) == [checkout / ".env", checkout / "moved/id_rsa"]
+    assert before.stat().st_mode & 0o777 == 0o600
+    before.write_text("[[7]]")
+    assert list(HiddenFiles(checkout, before)) == [], "without that list an entry is believed"
+
+
+def test_what_the_user_adds_is_shown_and_stays_so(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    before = tmp_path_factory.mktemp("state") / "x.json"
+    (checkout / ".env").write_bytes(b"a\r\nb\r\n")
+    assert len(HiddenFiles(checkout, before)) == 2
+    git(checkout, "-c", "core.autocrlf=input", "add", ".env")
+    assert list(HiddenFiles(checkout, before)) == [checkout / "deploy/id_rsa"]
+    (checkout / ".env").write_text("changed\n")
+    (checkout / "tests/cert.pem").write_text("changed\n")
+    assert list(HiddenFiles(checkout, before)) == [checkout / "deploy/id_rsa"]
+
+
+def test_nothing_is_remembered_where_it_cannot_be_written(checkout: Path) -> None:
+    (checkout / "file").touch()
+    assert len(HiddenFiles(checkout, checkout / "file/x.json")) == 2

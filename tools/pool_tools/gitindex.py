@@ -21,23 +21,28 @@ _EXTENDED = 0x4000
 _ALIGNED = 8
 _POINTER = "gitdir:"
 _POINTER_BYTES = 4096
-_EMPTY = frozenset({hashlib.sha1(b"blob 0\0").digest(), hashlib.sha256(b"blob 0\0").digest()})
 
 
 class Unreadable(Exception):
     """An index is too large to be looked into."""
 
 
-def keeps(dot_git: Path, name: bytes) -> bool:
-    """Whether the index of the repository with that `.git` has a file by its name in the work tree, with content.
+def keeps(dot_git: Path, name: bytes) -> frozenset[bytes]:
+    """The objects, with content, that the index of the repository with that `.git` has for a name in the work tree.
 
-    False where there is none that git could read either. Raises `Unreadable`.
+    Empty where there is no index that git could read either. Raises `Unreadable`.
     """
     folder = git_folder(dot_git)
     if folder is None:
-        return False
+        return frozenset()
     shared = (folder / entry for entry in _names(folder) if entry.startswith("sharedindex."))
-    return any(_has(path, name) for path in (folder / "index", *shared))
+    return frozenset(found for path in (folder / "index", *shared) for found in _objects(path, name))
+
+
+def object_names(data: bytes) -> frozenset[bytes]:
+    """What git calls a file with that content, in repositories of either kind."""
+    blob = b"blob %d\0%b" % (len(data), data)
+    return frozenset({hashlib.sha1(blob).digest(), hashlib.sha256(blob).digest()})
 
 
 def repository_of(path: str) -> str | None:
@@ -67,16 +72,17 @@ def _names(folder: Path) -> list[str]:
         return []
 
 
-def _has(path: Path, name: bytes) -> bool:
+def _objects(path: Path, name: bytes) -> list[bytes]:
     data = _read(path, MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
         raise Unreadable(f"{path} is too large")
     for id_bytes in (20, 32):
         try:
-            return any(found == name and object_id not in _EMPTY for found, object_id in _entries(data, id_bytes))
+            found = [object_id for entry, object_id in _entries(data, id_bytes) if entry == name]
+            return [object_id for object_id in found if object_id not in object_names(b"")]
         except (ValueError, IndexError, struct.error):
             continue
-    return False
+    return []
 
 
 def _read(path: Path, most: int) -> bytes:

@@ -7,6 +7,7 @@ stands there, which git cannot keep whatever it is told; and what git leaves out
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Iterable
@@ -31,15 +32,16 @@ def exclude_files(hidden: Iterable[Path], held: Iterable[Path], *, writable: boo
     be made, to mount over it.
     """
     above = tuple(held)
+    tops: dict[Path, str | None] = {}
+    commons: dict[str, Path | None] = {}
     names: dict[Path, list[str]] = {}
     for path in hidden:
-        top = repository_of(str(path))
-        folder = None if top is None else git_folder(Path(top, ".git"))
+        top = tops[path.parent] if path.parent in tops else tops.setdefault(path.parent, repository_of(str(path)))
         # A name with a line feed cannot be written there.
-        if top is None or folder is None or "\n" in str(path):
+        if top is None or "\n" in str(path):
             continue
-        common = _common(Path(os.path.realpath(folder)))
-        if any(common.is_relative_to(other) for other in above):
+        common = commons[top] if top in commons else commons.setdefault(top, _common(top, above))
+        if common is not None:
             names.setdefault(common, []).append("/" + os.path.relpath(path, top))
     out: dict[Path, bytes] = {}
     for common, found in names.items():
@@ -52,14 +54,17 @@ def exclude_files(hidden: Iterable[Path], held: Iterable[Path], *, writable: boo
     return out
 
 
-def _common(folder: Path) -> Path:
-    """The git folder that all worktrees of a repository share."""
-    try:
-        data = read_regular(folder / "commondir", MOST_BYTES)[1] or b""
-    except OSError:
-        return folder
-    name = os.fsdecode(data).strip()
-    return folder if not name or "\0" in name else Path(os.path.realpath(folder / name))
+def _common(top: str, held: Iterable[Path]) -> Path | None:
+    """The git folder that all worktrees of the repository at top share, None where it is not in one of held."""
+    named = git_folder(Path(top, ".git"))
+    if named is None:
+        return None
+    folder = Path(os.path.realpath(named))
+    with contextlib.suppress(OSError):
+        name = os.fsdecode(read_regular(folder / "commondir", MOST_BYTES)[1] or b"").strip()
+        if name and "\0" not in name:
+            folder = Path(os.path.realpath(folder / name))
+    return folder if any(folder.is_relative_to(other) for other in held) else None
 
 
 def _content(file: Path, *, writable: bool) -> bytes | None:

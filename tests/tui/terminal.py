@@ -48,11 +48,12 @@ class Terminal:
         if self.pid == 0:
             try:
                 os.chdir(cwd)
-                full = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", **(env or {})}
+                fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+                inherited = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+                full = {**inherited, "TERM": "xterm-256color", "COLORTERM": "truecolor", **(env or {})}
                 os.execvpe(command[0], list(command), full)
             finally:
                 os._exit(127)
-        self._set_size(columns, rows)
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
 

@@ -51,6 +51,8 @@ class TranscriptView(ScrollView, can_focus=True):
     COMPONENT_CLASSES: ClassVar[set[str]] = set(CLASSES)
     DEFAULT_CSS = CSS
     ALLOW_SELECT = False
+    FOCUS_ON_CLICK: ClassVar[bool] = False
+    """Whoever clicks on a path or folds a card goes on writing in the box; Ctrl+Up walks here by keys."""
 
     def __init__(self, *, code_style: str = "", id: str | None = None) -> None:
         super().__init__(id=id)

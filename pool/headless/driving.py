@@ -9,14 +9,13 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from pool.agent.control import Busy, Conversation, NothingToDo
+from pool.agent.control import Conversation
 from pool.agent.factory import Session
 from pool.agent.state import Stop
-from pool.config.settings import SettingsError, mode_of
 from pool.events import Notice, RunFinished
 from pool.headless import inputs
-from pool.ports import Answer, ApprovalAnswer, ApprovalRequest, Question, Remember
-from pool.wire.errors import ServerProblem
+from pool.headless.live.obeying import Obedience
+from pool.ports import Answer, ApprovalAnswer, ApprovalRequest, Question
 
 CLOSED = "The program that answers has closed its input."
 _READ_BYTES = 65_536
@@ -55,13 +54,12 @@ class Driving:
     asked: Callable[[str], str]
     ended: Driven = field(default_factory=Driven)
     _lines: asyncio.Queue[bytes | None] = field(default_factory=asyncio.Queue[bytes | None])
-    _work: asyncio.Task[None] | None = None
 
     async def run(self, first: str) -> Driven:
         """Work first, if it is not "", and then whatever comes on stdin."""
-        conversation = Conversation(self.session)
+        obedience = Obedience(Conversation(self.session), asked=self.asked)
         if first:
-            self._begin(conversation, first)
+            obedience.take(inputs.Prompt(first))
         _Reader(_stdin(), asyncio.get_running_loop(), self._lines).start()
         number = 0
         while (line := await self._lines.get()) is not None:
@@ -72,15 +70,18 @@ class Driving:
                 wanted = inputs.read_input(line)
                 if isinstance(wanted, inputs.EndInput):
                     break
-                self._obey(conversation, wanted)
-            except (inputs.InputProblem, SettingsError, Busy) as error:
+                refused = obedience.take(wanted)
+                # A stop may come just after the end of what it is for.
+                if refused and not isinstance(wanted, inputs.StopInput):
+                    raise inputs.InputProblem(refused)
+            except inputs.InputProblem as error:
                 self.ended.faults += 1
                 self.session.hub.emit(Notice("error", f"input line {number}: {error}"))
             # What was begun gets to its first step, so that the next line finds it working.
             await asyncio.sleep(0)
         self.program.gone.set()
-        if self._work is not None:
-            await self._work
+        await obedience.settled()
+        self.ended.finished = obedience.finished
         return self.ended
 
     def leave(self, stop: Stop) -> None:
@@ -89,52 +90,6 @@ class Driving:
         self.session.agent.stop(stop)
         self._lines.put_nowait(None)
 
-    def _begin(self, conversation: Conversation, prompt: str) -> None:
-        if self._work is not None and not self._work.done():
-            conversation.queue(self.asked(prompt))
-            return
-        self._work = asyncio.create_task(self._submit(conversation, self.asked(prompt)))
-
-    async def _submit(self, conversation: Conversation, prompt: str) -> None:
-        self.ended.finished = await conversation.submit(prompt)
-
-    async def _compact(self, conversation: Conversation, guidance: str) -> None:
-        try:
-            await conversation.compact(guidance)
-        except (NothingToDo, ServerProblem) as error:
-            self.session.hub.emit(Notice("warning", str(error)))
-
-    def _obey(self, conversation: Conversation, wanted: inputs.Input) -> None:
-        """Do what a line says. Raises `InputProblem`, `SettingsError`, `Busy` where that cannot be."""
-        match wanted:
-            case inputs.Prompt(text=text):
-                if not text.strip():
-                    raise inputs.InputProblem("the prompt is empty")
-                self._begin(conversation, text)
-            case inputs.SteerInput(text=text):
-                _needed(conversation.steer(text), "no run works that could be steered; send a prompt")
-            case inputs.Approve(id=call, allow=allow, remember=remember, reason=reason):
-                answer = ApprovalAnswer(allow, "program", reason, Remember(remember))
-                _needed(self.session.approvals.answer(call, answer), f"no approval {call!r} waits for an answer")
-            case inputs.AnswerInput(id=question, text=text):
-                given = Answer(text, "program") if text else None
-                _needed(self.session.questions.answer(question, given), f"no question {question!r} waits for an answer")
-            case inputs.StopInput():
-                conversation.stop()
-            case inputs.ModeInput(mode=mode):
-                conversation.set_mode(mode_of(mode))
-            case inputs.ThinkingInput(level=level):
-                change = conversation.set_thinking(level)
-                _needed(change.applied, change.text)
-            case inputs.BudgetInput(name=name, limit=limit):
-                conversation.set_budget(name, limit)
-            case inputs.CompactInput(guidance=guidance):
-                if self._work is not None and not self._work.done():
-                    raise Busy("a run is working; it makes room by itself when it needs to")
-                self._work = asyncio.create_task(self._compact(conversation, guidance))
-            case _:
-                pass
-
 
 def _stdin() -> int:
     """The number of stdin; one that cannot be read where it is closed."""
@@ -142,11 +97,6 @@ def _stdin() -> int:
         return sys.stdin.fileno() if sys.stdin else -1
     except (OSError, ValueError):
         return -1
-
-
-def _needed(done: bool, otherwise: str) -> None:
-    if not done:
-        raise inputs.InputProblem(otherwise)
 
 
 class _Reader(threading.Thread):

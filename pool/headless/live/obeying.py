@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from pool.agent.control import Busy, Conversation, NothingToDo
 from pool.config.settings import SettingsError, mode_of
+from pool.events import Notice, RunFinished
 from pool.headless.inputs import (
     AnswerInput,
     Approve,
@@ -30,13 +31,19 @@ GONE = "it does not wait for an answer any more"
 class Obedience:
     """Does what is asked of one conversation; prompts that are worked on the way are tasks, ended by `settled`.
 
-    by is who answers approvals and questions: person or program.
+    by is who answers approvals and questions: person or program. asked gives a prompt the form in which it is sent.
+    finished is how the last of the prompts ended.
     """
 
-    def __init__(self, conversation: Conversation, by: str = BY_PROGRAM) -> None:
+    def __init__(
+        self, conversation: Conversation, by: str = BY_PROGRAM, asked: Callable[[str], str] = lambda text: text
+    ) -> None:
+        self.finished: RunFinished | None = None
         self._conversation = conversation
         self._by = by
+        self._asked = asked
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._failure: BaseException | None = None
 
     @property
     def working(self) -> bool:
@@ -44,9 +51,11 @@ class Obedience:
         return bool(self._tasks)
 
     async def settled(self) -> None:
-        """Wait until all that was asked for is done."""
+        """Wait until all that was asked for is done. Raises what it failed with inside."""
         while self._tasks:
             await asyncio.wait(set(self._tasks))
+        if self._failure is not None:
+            raise self._failure
 
     def take(self, wish: Input) -> str:
         """Do it, or begin to; why it was refused, "" if it was not."""
@@ -56,9 +65,9 @@ class Obedience:
                 case Prompt(text=text) if not text.strip():
                     return "the prompt is empty"
                 case Prompt(text=text) if conversation.busy:
-                    conversation.queue(text)
+                    conversation.queue(self._asked(text))
                 case Prompt(text=text):
-                    self.start(conversation.submit(text))
+                    self.start(self._submitted(self._asked(text)))
                 case SteerInput(text=text):
                     return "" if conversation.steer(text) else "no run works that could be told; send it as a prompt"
                 case StopInput():
@@ -70,6 +79,8 @@ class Obedience:
                     return "" if change.applied else change.text
                 case BudgetInput(name=name, limit=limit):
                     conversation.set_budget(name, limit)
+                case CompactInput() if conversation.busy:
+                    return "a run is working; it makes room by itself when it needs to"
                 case CompactInput(guidance=guidance):
                     self.start(self._compacted(guidance))
                 case Approve() | AnswerInput():
@@ -84,11 +95,17 @@ class Obedience:
         """Let something work until `settled`."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled():
+            self._failure = self._failure or task.exception()
+
+    async def _submitted(self, prompt: str) -> None:
+        self.finished = await self._conversation.submit(prompt)
 
     async def _compacted(self, guidance: str) -> None:
-        from pool.events import Notice
-
         try:
             await self._conversation.compact(guidance)
         except (Busy, NothingToDo, ServerProblem) as error:

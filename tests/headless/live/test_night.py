@@ -22,15 +22,18 @@ from pool.sessions.log import read_rows
 from pool.sessions.store import sessions_folder
 
 NIGHT_SECONDS = 28_800
-SCALE = 1_200
-"""One second of the test is twenty minutes of the night, which has 24 s. A server takes ten minutes to come back."""
+SCALE = 1_500
+"""One second of the test is 25 minutes of the night, which has 19 s. A server takes ten minutes to come back."""
 
 RESTART_SECONDS = 600
 PATIENCE_SECONDS = 15
 """What stands for the profile's half an hour: a simulated server needs a second to start, at any scale."""
 
-RATE = 150
-"""Tokens a second, so that the task takes most of the night's time."""
+RATE = 400
+"""Tokens a second, so that the task takes a good part of the night's time."""
+
+INTO_A_REPLY = 30
+"""Tokens of a reply after which its server dies."""
 
 LIMIT_SECONDS = 40
 EXAMPLE = Path(__file__).parents[3] / "examples" / "inventory"
@@ -98,7 +101,7 @@ def test_a_night_with_two_server_deaths_and_a_hang_up_ends_right(
 
         for turn in (2, 4):
             until(lambda turn=turn: any(r["type"] == "turn.started" and r["turn"] == turn for r in rows(record)))
-            time.sleep(0.2)
+            time.sleep(INTO_A_REPLY / RATE)
             server.die()
             if turn == 2:
                 os.kill(record.pid, signal.SIGHUP)

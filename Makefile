@@ -7,7 +7,8 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-WORKERS ?= 2
+# More than two for two cores: many tests wait.
+WORKERS ?= 4
 # Seconds that pip waits for an answer; slow mirrors need more than its own 15.
 export PIP_DEFAULT_TIMEOUT ?= 120
 export PIP_DISABLE_PIP_VERSION_CHECK := 1

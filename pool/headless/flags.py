@@ -89,9 +89,7 @@ def add_option_flags(p: argparse.ArgumentParser) -> None:
     p.add_argument("-i", "--input", choices=["text", "stream-json"], default="text", help="what stdin holds")
     p.add_argument("--output-schema", metavar="FILE", help="the answer is JSON that fits this JSON Schema, or exit 8")
     p.add_argument("--artifacts", metavar="DIR", help="leave diff, trajectory, transcript, answer and figures in DIR")
-    p.add_argument(
-        "--session", metavar="NAME", default="", help="go on with this folder's session NAME, or begin it"
-    )
+    p.add_argument("--session", metavar="NAME", default="", help="go on with this folder's session NAME, or begin it")
     p.add_argument("--dry-run", action="store_true", help="print the exact first request, and send it nowhere")
 
 

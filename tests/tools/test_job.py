@@ -123,14 +123,14 @@ async def test_stopping_ends_the_whole_tree(either: Desk, nap: str) -> None:
 
 
 async def test_number_and_lifetime_are_limited(either: Desk, nap: str) -> None:
-    short = await either.call("job", action="start", command=f"echo up; {nap}", timeout=9)
+    short = await either.call("job", action="start", command=f"echo up; {nap}", timeout=5)
     assert short.data["running"]
     for number in range(1, JOBS_AT_ONCE):
         await either.call("job", action="start", command=f"echo {number}; {nap}", timeout=500)
     said = await either.refused("job", action="start", command="true")
     assert f"{JOBS_AT_ONCE} jobs are running" in said
     ended = await either.call("job", action="read", id="1", timeout=20)
-    assert "ended at its limit of 9 s" in ended.text
+    assert "ended at its limit of 5 s" in ended.text
     assert not ended.ok
     listed = await either.call("job", action="list")
     assert len(listed.text.splitlines()) == JOBS_AT_ONCE

@@ -42,7 +42,9 @@ class Reply:
     @property
     def output(self) -> str:
         """What the command printed, without the line that says how it ended; notes on it come after."""
-        output = self.text.partition("\n")[2].partition("\n[the command changed files")[0]
+        output = self.text.partition("\n")[2]
+        for note in ("\n[the command changed files", "\n[before this command"):
+            output = output.partition(note)[0]
         return "" if output.startswith("(no output)") else output
 
 

@@ -43,7 +43,7 @@ class RayEngine:
         """Connects to the cluster at address, or starts one here. Raises `BatchError`."""
         os.environ.update(QUIET)
         try:
-            import ray
+            import ray  # pyright: ignore[reportMissingImports] the extra `ray` need not be there
         except ModuleNotFoundError as error:
             if error.name != "ray":
                 raise

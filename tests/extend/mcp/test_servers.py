@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -30,7 +31,9 @@ def processes() -> list[str]:
 # -- real servers
 
 
-async def test_real_servers_in_the_sandbox(tmp_path: Path) -> None:
+async def test_real_servers_in_the_sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # As in an environment that was activated: commands see the folders of programs, wherever they lie.
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
     if probe(Policy((tmp_path,))).tier == "none":
         pytest.skip("no sandbox works here")
     repository = tmp_path / "work"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
@@ -129,6 +130,19 @@ def test_a49_root_has_no_rights_inside(agent: Agent) -> None:
         after = os.stat(path)
         assert (after.st_size, after.st_uid, after.st_ino) == (before.st_size, before.st_uid, before.st_ino)
     assert not agent.shell('date -s "$(date)"').ok
+
+
+def test_a49_the_systems_devices_keep_their_modes(agent: Agent) -> None:
+    """bubblewrap binds them from the system, whose root owns them: a mode that was changed comes back, and is told."""
+    before = stat.S_IMODE(os.stat("/dev/full").st_mode)
+    try:
+        said = agent.shell("chmod 600 /dev/full").text
+        assert stat.S_IMODE(os.stat("/dev/full").st_mode) == before or agent.tier == "landlock"
+        if agent.is_root and agent.tier == "bubblewrap":
+            assert "the mode of /dev/full was changed and has been put back" in said
+    finally:
+        if agent.is_root:
+            os.chmod("/dev/full", before)
 
 
 WORK_EVERYWHERE = {

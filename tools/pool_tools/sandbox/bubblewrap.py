@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from pool_tools.network.starter import PROXY_PORT, SOCKET_NAME, interpreter_folders, proxy_variables, start_command
 from pool_tools.private import PrivateFolder, make_private
 from pool_tools.sandbox.base import Guard, Launch, Policy, Process, start_launch
+from pool_tools.sandbox.devices import DeviceGuard
 from pool_tools.sandbox.gitguard import GitPaths, git_paths
 from pool_tools.sandbox.gitrestore import GitGuard
 from pool_tools.sandbox.home import narrowed_homes
@@ -84,6 +85,8 @@ class Bubblewrap:
         self.guard: Guard | None = None
         if policy.writable:
             self.guard = GitGuard(policy.roots, self._protected, policy.journals)
+        if os.geteuid() == 0:
+            self.guard = DeviceGuard(self.guard)
 
     def describe(self) -> str:
         where = "in the workspace and a private /tmp" if self._policy.writable else "in a private /tmp"
@@ -167,7 +170,7 @@ class Bubblewrap:
         view = copy.copy(self)
         view._policy = self._policy.reading()
         view._shared = None
-        view.guard = None
+        view.guard = DeviceGuard(None) if os.geteuid() == 0 else None
         return view
 
     def scratch_folder(self) -> tuple[Path, str]:

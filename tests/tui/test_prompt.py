@@ -99,7 +99,10 @@ async def test_a_line_written_by_a_program_is_sent_by_its_enter(app: BoxApp) -> 
     async with app.run_test() as pilot:
         for key in (*"hello", "enter"):
             app.post_message(events.Key(key, key if len(key) == 1 else "\r"))
-        await pilot.pause(0.3)
+        for _ in range(100):
+            if app.sent:
+                break
+            await pilot.pause(0.05)
         assert app.sent == ["hello"]
 
 

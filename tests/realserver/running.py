@@ -112,8 +112,16 @@ class Run:
         return [json.loads(reply.request) for reply in self.replies]
 
 
+GREEDY = {"POOL_SAMPLING_TEMPERATURE": "0"}
+"""The tiny model knows its answers, but not surely enough to have them drawn by lot."""
+
+
 def pool_run(
-    server: RealServer, workspace: Path, *arguments: str, meanwhile: Callable[[int], None] | None = None
+    server: RealServer,
+    workspace: Path,
+    *arguments: str,
+    meanwhile: Callable[[int], None] | None = None,
+    greedy: bool = False,
 ) -> Run:
     """Run Pool's command line in workspace; meanwhile is called with the process's id after the first content.
 
@@ -128,6 +136,7 @@ def pool_run(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        env=os.environ | (GREEDY if greedy else {}),
     )
     assert process.stdout is not None
     watchdog = threading.Timer(RUN_SECONDS, process.send_signal, [signal.SIGKILL])

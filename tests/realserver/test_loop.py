@@ -25,9 +25,9 @@ MARKUP = ("<think", "</think", "<tool_call", "</tool_call", "<arg_", "</arg_", "
 UNCONFINED_TOO = ("--mode", "allow-all")
 
 
-def work(server: RealServer, shop: Path, prompt: str, *arguments: str) -> Run:
+def work(server: RealServer, shop: Path, prompt: str, *arguments: str, greedy: bool = False) -> Run:
     """Run a prompt in a mode that needs no sandbox, and check what holds for every run."""
-    run = pool_run(server, shop, *UNCONFINED_TOO, *arguments, prompt)
+    run = pool_run(server, shop, *UNCONFINED_TOO, *arguments, prompt, greedy=greedy)
     assert run.end["type"] == "run.finished", run.errors
     assert run.end["exit_code"] == run.exit_code
     assert [event["seq"] for event in run.events] == sorted({event["seq"] for event in run.events})
@@ -148,7 +148,7 @@ def test_text_that_is_not_there_is_not_replaced(server: RealServer, make_shop: M
     ],
 )
 def test_plain_answers(server: RealServer, make_shop: MakeShop, prompt: str, answer: str) -> None:
-    run = work(server, make_shop(), prompt)
+    run = work(server, make_shop(), prompt, greedy=True)
     assert run.end["answer"] == answer
     assert run.text("content.delta").strip() == answer
     assert run.text("reasoning.delta").strip()

@@ -104,7 +104,7 @@ def main() -> None:
         what = f"a session of {args.turns:,} turns, {len(rows):,} events, {long.stat().st_size / 1e6:.1f} MB"
         print(f"opening {what}: {spread(timed(lambda: open_session(long)))} ms")
         for number in range(args.sessions - 1):
-            write(folder, 1 + number % 4, f"/work/{number % 50}")
+            write(folder, 1 + number % 4, f"/projects/{number % 50}")
         begun = time.perf_counter()
         SessionIndex(folder, print).close()
         print(f"index of {args.sessions:,} sessions made: {time.perf_counter() - begun:.1f} s")

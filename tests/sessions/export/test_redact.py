@@ -178,7 +178,7 @@ def test_what_is_no_secret_stays(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "want"),
     [
-        ("/home/alice/work/x.py:3", "~/work/x.py:3"),
+        ("/home/alice/shop/x.py:3", "~/shop/x.py:3"),
         ('"\\/home\\/alice\\/work"', '"~\\/work"'),
         ("cd /home/alice", "cd ~"),
         ("/home/alice-backup/x", "~/x"),

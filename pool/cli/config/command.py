@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
+from pool.cli.actions import add_action, add_targets, run_action
 from pool.config.files import Places
 from pool.config.load import Read, read_files
-from pool.config.settings import SettingsError
 from pool.headless.configured import folder_of
-from pool.headless.plain import safe
 
-EXIT_USAGE = 2
 EXIT_NO = 1
 """The user was asked and said no."""
 
@@ -24,14 +20,6 @@ DESCRIPTION = """\
 The configuration: built-in values, then /etc/pool/config.toml, the user's file, the
 project's .pool/config.toml, .pool/config.local.toml, the environment and flags.
 """
-
-
-class _Actions(Protocol):
-    """What `add_subparsers` gives; its class has no public name."""
-
-    def add_parser(self, name: str, *, help: str, description: str) -> argparse.ArgumentParser:
-        """Add an action."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,71 +47,42 @@ def parser() -> argparse.ArgumentParser:
         epilog="Exit codes: 0 done, 1 the answer was no, 2 a fault or a wrong use. See docs/configuration.md.",
     )
     sub = p.add_subparsers(dest="action", metavar="ACTION")
-    show = _add(sub, "show", "every value and where it comes from (also without any action)")
+    show = add_action(sub, "show", "every value and where it comes from (also without any action)")
     show.add_argument("--changed", action="store_true", help="only what somebody set")
     show.add_argument("--json", action="store_true", help="one JSON object")
     show.add_argument("--profile", metavar="NAME", default="", help="with this profile")
-    get = _add(sub, "get", "one value")
+    get = add_action(sub, "get", "one value")
     get.add_argument("key")
     get.add_argument("--profile", metavar="NAME", default="", help="with this profile")
-    change = _add(sub, "set", "set a value; comments stay")
+    change = add_action(sub, "set", "set a value; comments stay")
     change.add_argument("key", help="as budgets.turns, or profiles.NAME.budgets.turns")
     change.add_argument("value", nargs="+", help="a value, or several for a list; TOML is understood too")
     change.add_argument("--add", action="store_true", help="add to the list that is there")
-    unset = _add(sub, "unset", "take a value out of a file")
+    unset = add_action(sub, "unset", "take a value out of a file")
     unset.add_argument("key")
-    edit = _add(sub, "edit", "open a file in your editor, then check it")
+    edit = add_action(sub, "edit", "open a file in your editor, then check it")
     for one in (change, unset, edit):
-        _targets(one)
-    _add(sub, "check", "read all files and say what is wrong")
-    _add(sub, "path", "the files, and which of them there are")
-    _add(sub, "schema", "the JSON Schema of a file, for editors")
-    reference = _add(sub, "reference", "all keys as Markdown")
+        add_targets(one)
+    add_action(sub, "check", "read all files and say what is wrong")
+    add_action(sub, "path", "the files, and which of them there are")
+    add_action(sub, "schema", "the JSON Schema of a file, for editors")
+    reference = add_action(sub, "reference", "all keys as Markdown")
     reference.add_argument("--into", metavar="FILE", help="put it between the marks in this file")
-    trust = _add(sub, "trust", "show what the checkout's files would allow, and ask")
+    trust = add_action(sub, "trust", "show what the checkout's files would allow, and ask")
     trust.add_argument("--yes", action="store_true", help="do not ask")
-    _add(sub, "untrust", "take that back")
-    key = _add(sub, "key", "keep an API key, read from stdin, in a file of yours")
+    add_action(sub, "untrust", "take that back")
+    key = add_action(sub, "key", "keep an API key, read from stdin, in a file of yours")
     key.add_argument("server", nargs="?", default="", help="as host:8000, or default; else the configured server")
     key.add_argument("--remove", action="store_true", help="forget it")
-    taken = _add(sub, "import", "show what another agent's configuration holds; --yes copies it")
+    taken = add_action(sub, "import", "show what another agent's configuration holds; --yes copies it")
     taken.add_argument("agent", choices=["poolside", "claude", "codex", "opencode"])
     taken.add_argument("--yes", action="store_true", help="copy it into your own file")
     return p
 
 
-def _add(sub: _Actions, name: str, text: str) -> argparse.ArgumentParser:
-    p = sub.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
-    p.add_argument("-C", "--dir", metavar="DIR", default=".", help="workspace folder (default: this one)")
-    return p
-
-
-def _targets(p: argparse.ArgumentParser) -> None:
-    where = p.add_mutually_exclusive_group()
-    where.add_argument("--user", dest="target", action="store_const", const="user", help="your own file (default)")
-    where.add_argument("--project", dest="target", action="store_const", const="project", help=".pool/config.toml")
-    where.add_argument("--local", dest="target", action="store_const", const="local", help=".pool/config.local.toml")
-    p.set_defaults(target="user")
-
-
 def main(argv: Sequence[str]) -> int:
     """Run `pool config`; returns the exit code."""
-    words = list(argv)
-    if not words or (words[0].startswith("-") and words[0] not in ("-h", "--help")):
-        words.insert(0, "show")
-    try:
-        args = parser().parse_args(words)
-    except SystemExit as error:
-        return int(error.code or 0)
-    try:
-        return _dispatch(args)
-    except SettingsError as error:
-        sys.stderr.write(safe(f"pool config: {error}", terminal=True) + "\n")
-        return EXIT_USAGE
-    except OSError as error:
-        name = f": {error.filename}" if error.filename else ""
-        sys.stderr.write(safe(f"pool config: {error.strerror or error}{name}", terminal=True) + "\n")
-        return EXIT_USAGE
+    return run_action(parser(), argv, "show", _dispatch)
 
 
 def _dispatch(args: argparse.Namespace) -> int:

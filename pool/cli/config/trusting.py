@@ -6,7 +6,8 @@ import os
 import sys
 from collections.abc import Iterator
 
-from pool.cli.config.command import EXIT_NO, EXIT_USAGE, Here
+from pool.cli.actions import EXIT_USAGE
+from pool.cli.config.command import EXIT_NO, Here
 from pool.cli.config.show import without_password
 from pool.config.describe import HIDDEN, toml
 from pool.config.files import Source

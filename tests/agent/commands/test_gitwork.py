@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,26 +13,8 @@ from pool.agent.commands import CommandResult, execute
 from pool.agent.commands.gitwork import numbers_of, ranges
 from pool.agent.control import Conversation
 from pool.events import CommitMade
+from tests.agent.commands.conftest import git
 from tests.cases.driver import Driver, ModelServer, Step, answer, call, driving
-
-
-def git(folder: Path, *args: str) -> str:
-    return subprocess.run(["git", *args], cwd=folder, check=True, capture_output=True, text=True).stdout
-
-
-@pytest.fixture
-def repo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    home, top = tmp_path / "home", tmp_path / "work"
-    home.mkdir()
-    top.mkdir()
-    (home / ".gitconfig").write_text("[init]\n\tdefaultBranch = main\n[user]\n\tname = T\n\temail = t@example.org\n")
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
-    git(top, "init", "-q")
-    (top / "a.txt").write_text("one\n")
-    git(top, "add", ".")
-    git(top, "commit", "-qm", "First")
-    return top
 
 
 @asynccontextmanager

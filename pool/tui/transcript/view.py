@@ -81,6 +81,15 @@ class TranscriptView(ScrollView, can_focus=True):
         self._tick = self.set_interval(TICK_SECONDS, self._ticked, pause=not self._live)
         self._relayout()
 
+    def _size_updated(self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
+        """Textual lays the screen out anew, and moves the view to what it takes for the last row: nobody scrolled."""
+        before = self.scroll_offset.y
+        with self._moved_by_us():
+            changed = super()._size_updated(size, virtual_size, container_size, layout)
+        if self.store.is_ready and self.size and self.scroll_offset.y != before and not self.follows:
+            self._move_to(before)
+        return changed
+
     def on_resize(self, event: events.Resize) -> None:
         self._relayout()
 

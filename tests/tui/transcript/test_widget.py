@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from textual.events import MouseScrollDown, MouseScrollUp, Resize
-from textual.geometry import Offset, Region
+from textual.geometry import Offset, Region, Size
+from textual.reactive import Reactive
+from textual.widget import Widget
 
 from pool.tui.theming import PREFIX
 from pool.tui.transcript.answer import Answer
@@ -40,6 +44,22 @@ async def test_the_view_follows_until_a_person_scrolls_up_and_again_from_the_end
         view.append_text(entry, "last")
         await settled(pilot)
         assert screen(app)[-1] == "  last"
+
+
+async def test_a_layout_that_knows_of_fewer_rows_lets_nothing_go() -> None:
+    """Textual moves the view when the widget's size changes, by a height that may be older than the rows."""
+    app = TranscriptApp()
+    async with app.run_test(size=SIZE) as pilot:
+        view = app.transcript
+        view.add(Answer(LINES, done=True))
+        await settled(pilot)
+        view.set_reactive(cast("Reactive[Size]", Widget.virtual_size), Size(60, 5))
+        view._size_updated(Size(60, 18), Size(60, 5), Size(60, 18))  # pyright: ignore[reportPrivateUsage] Textual's own call
+        assert view.follows
+        await pilot.resize_terminal(60, 18)
+        await settled(pilot)
+        assert view.follows
+        assert screen(app)[-1] == "  line 99"
 
 
 async def test_the_wheel_lets_go_and_takes_hold_again() -> None:

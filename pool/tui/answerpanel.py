@@ -20,10 +20,28 @@ Q = TypeVar("Q")
 A = TypeVar("A")
 
 
+class WordsLine(Input):
+    """The line for words of an `AnswerPanel`.
+
+    Words typed before the line had the focus came by way of the panel: the focus must not select them, since the next
+    key would then replace them, and no key may pass those that the panel has not handled yet.
+    """
+
+    def __init__(self, placeholder: str) -> None:
+        super().__init__(id="words", placeholder=placeholder, select_on_focus=False)
+
+    def on_key(self, event: events.Key) -> None:
+        panel = self.parent
+        if isinstance(panel, AnswerPanel) and panel.message_queue_size:
+            event.stop()
+            event.prevent_default()
+            panel.post_message(events.Key(event.key, event.character))
+
+
 class AnswerPanel(Widget, Generic[Q, A], can_focus=True):
     """Shows one of the questions that wait; hidden when there is none. Subclasses draw, and know the keys.
 
-    A subclass has an `Input` with the id `words`, shown while the panel has the class `writing`.
+    A subclass has a `WordsLine`, shown while the panel has the class `writing`.
     """
 
     DEFAULT_CSS = """

@@ -14,12 +14,12 @@ from textual import events
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.widget import Widget
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
 from pool.facekit.approving import BY_PERSON, LOW_ROWS, SHORT_WORDS, choices
 from pool.facekit.plain import plain
 from pool.ports import ApprovalAnswer, ApprovalRequest
-from pool.tui.answerpanel import AnswerPanel
+from pool.tui.answerpanel import AnswerPanel, WordsLine
 
 LOW_OTHER_ROWS = 8
 """Rows of a low window that are not the preview's: border, title, answers, activity, box, status."""
@@ -50,7 +50,7 @@ class ApprovalPanel(AnswerPanel[ApprovalRequest, ApprovalAnswer]):
         with VerticalScroll(id="scroll", can_focus=False):
             yield Static("", id="preview", markup=False)
         yield Static("", id="choices", markup=False)
-        yield Input(id="words", placeholder="why not? (Enter sends it to the model, Esc goes back)")
+        yield WordsLine("why not? (Enter sends it to the model, Esc goes back)")
 
     def draw(self) -> None:
         request = self.shown

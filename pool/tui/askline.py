@@ -35,7 +35,8 @@ class AskLine(ModalScreen[str | None]):
 
     def compose(self) -> ComposeResult:
         box = Vertical(
-            Static(Text(self._about), markup=False), Input(self._value, placeholder=plain(self._placeholder))
+            Static(Text(self._about), markup=False),
+            Input(self._value, placeholder=plain(self._placeholder), select_on_focus=False),
         )
         box.border_title = Text(plain(self._title))
         box.border_subtitle = "Enter takes it, Esc closes"

@@ -166,7 +166,7 @@ class Picker(ModalScreen[str | None]):
         self._hint = hint
 
     def compose(self) -> ComposeResult:
-        box = Vertical(Input(placeholder="type to filter"), Rows())
+        box = Vertical(Input(placeholder="type to filter", select_on_focus=False), Rows())
         box.border_title = Text(plain(self._title))
         box.border_subtitle = self._hint
         yield box

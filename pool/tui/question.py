@@ -5,11 +5,11 @@ from __future__ import annotations
 from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
 from pool.facekit.plain import plain
 from pool.ports import Answer, Question
-from pool.tui.answerpanel import AnswerPanel
+from pool.tui.answerpanel import AnswerPanel, WordsLine
 
 MOST_CHOICES = 9
 """Choices that have a digit each; 0 is for one's own words."""
@@ -27,7 +27,7 @@ class QuestionPanel(AnswerPanel[Question, "Answer | None"]):
     def compose(self) -> ComposeResult:
         yield Static("", id="text", markup=False)
         yield Static("", id="offers", markup=False)
-        yield Input(id="words", placeholder="your answer (Enter sends it, Esc goes back)")
+        yield WordsLine("your answer (Enter sends it, Esc goes back)")
 
     def draw(self) -> None:
         self.query_one("#text", Static).update(Text("\n".join(plain(line) for line in self.shown.text.split("\n"))))

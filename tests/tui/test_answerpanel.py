@@ -143,6 +143,36 @@ async def test_words_typed_in_one_go_after_r_are_a_reason_and_no_answer() -> Non
         assert ((await answer).allowed, (await answer).reason) == (False, "use easy")
 
 
+@pytest.mark.parametrize("turns", [0, 1, 3, 8])
+async def test_no_word_is_lost_wherever_the_line_gets_the_focus(turns: int) -> None:
+    app = Panels()
+    async with app.run_test() as pilot:
+        answer = asyncio.create_task(app.approval.ask(request("one")))
+        await settled(pilot)
+        app.approval.focus()
+        await pilot.pause()
+        for key in (
+            *(events.Key(character, character) for character in "ruse the other file"),
+            events.Key("enter", "\r"),
+        ):
+            app.post_message(key)
+            for _ in range(turns):
+                await asyncio.sleep(0)
+        assert (await answer).reason == "use the other file"
+
+
+async def test_the_focus_does_not_select_the_words_that_came_before_it() -> None:
+    app = Panels()
+    async with app.run_test() as pilot:
+        answer = asyncio.create_task(app.approval.ask(request("one")))
+        await settled(pilot)
+        for character in "ruse the ":
+            app.approval.post_message(events.Key(character, character))
+        await pilot.pause()
+        await pilot.press(*"other", "enter")
+        assert (await answer).reason == "use the other"
+
+
 async def test_a_second_question_does_not_disturb_words_for_the_first() -> None:
     app = Panels()
     async with app.run_test() as pilot:

@@ -99,7 +99,9 @@ class SessionsScreen(PanelScreen[str | None]):
 
     def compose(self) -> ComposeResult:
         self._box = Vertical(
-            Input(placeholder="words of a title, a prompt, an answer, a file's name"), self.list, self.keys
+            Input(placeholder="words of a title, a prompt, an answer, a file's name", select_on_focus=False),
+            self.list,
+            self.keys,
         )
         yield self._box
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from pool.config.guardkeys import BUDGET_KEYS, GUARD_KEYS
+from pool.config.hookkeys import HOOK_KEYS
 from pool.config.keys import Key, Trust
 from pool.config.kinds import (
     Choice,
@@ -37,6 +38,7 @@ TABLES = {
     "prompt": "The system prompt.",
     "agents_md": "AGENTS.md files.",
     "mcp": "MCP servers in general. See mcp.md.",
+    "diagnostics": "Checks of what was edited. See hooks.md.",
     "git": "Commits that Pool makes. See sessions.md.",
     "ui": "The full-screen interface. See interface.md.",
     "guards": "Thresholds of the guards. 0 switches a rule off. See guards.md.",
@@ -380,4 +382,4 @@ _REST = (
     ),
 )
 
-KEYS: tuple[Key, ...] = (*_TOP, *_SERVER, *_MODEL, *_MAY, *BUDGET_KEYS, *_REST, *UI_KEYS, *GUARD_KEYS)
+KEYS: tuple[Key, ...] = (*_TOP, *_SERVER, *_MODEL, *_MAY, *BUDGET_KEYS, *_REST, *HOOK_KEYS, *UI_KEYS, *GUARD_KEYS)

@@ -13,7 +13,13 @@ from pool.config.keys import Key, Trust, keys
 from pool.config.narrow import allows_more, narrowed
 from pool.config.settings import Settings
 
-UNFIELDED: Mapping[str, object] = {"thinking.level": "on", "mcp_servers": {}}
+UNFIELDED: Mapping[str, object] = {
+    "thinking.level": "on",
+    "mcp_servers": {},
+    "hooks": {},
+    "diagnostics.commands": {},
+    "diagnostics.servers": {},
+}
 """Defaults of keys that are no fields of `Settings`, or other values there; of the rest it is what the field has."""
 
 

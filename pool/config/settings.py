@@ -6,7 +6,9 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 
+from pool.config.diagnostics import DiagnosticsSettings
 from pool.config.guards import GuardSettings
+from pool.config.hooks import Hook
 from pool.config.interface import InterfaceSettings
 from pool.config.mcp import McpSettings
 
@@ -158,6 +160,8 @@ class Settings:
     agents_md: AgentsMd = AgentsMd()
     assisted_by: bool = False
     mcp: McpSettings = field(default_factory=McpSettings)
+    hooks: tuple[Hook, ...] = ()
+    diagnostics: DiagnosticsSettings = field(default_factory=DiagnosticsSettings)
     ui: InterfaceSettings = field(default_factory=InterfaceSettings)
     system: str = ""
     append_system: str = ""

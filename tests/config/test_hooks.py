@@ -1,0 +1,59 @@
+"""Hooks and checkers in configuration files: what a table may hold, and what a checkout's may do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pool.config.hooks import Hook, HookPoint, OnError
+from pool.config.settings import SettingsError
+from tests.config.places import Home
+
+MINE = """
+[hooks.fmt]
+on = "after_tool"
+match = "write(src/**)"
+command = "ruff format -q $HOOK_FILE"
+seconds = 5
+on_error = "deny"
+sandbox = false
+"""
+
+
+def test_a_hook_is_read_whole(tmp_path: Path) -> None:
+    (hook,) = Home(tmp_path, user=MINE).load().settings.hooks
+    command = "ruff format -q $HOOK_FILE"
+    assert hook == Hook("fmt", HookPoint.AFTER_TOOL, command, "write(src/**)", 5.0, OnError.DENY, sandbox=False)
+
+
+def test_a_checkouts_hooks_need_trust_stay_in_the_sandbox_and_replace_none_of_the_users(tmp_path: Path) -> None:
+    home = Home(tmp_path, user=MINE, project="[hooks.fmt]\non = 'stop'\ncommand = 'evil'\nsandbox = false\n")
+    assert [hook.name for hook in home.load().settings.hooks] == ["fmt"]
+    home.trust()
+    loaded = home.load()
+    assert [(h.name, h.sandbox, h.projects) for h in loaded.settings.hooks] == [
+        ("fmt", False, False),
+        ("project/fmt", True, True),
+    ]
+    assert any("sandbox = false of fmt counts only in files of your own" in text for text in loaded.warnings)
+    home.write("project", "[hooks.fmt]\non = 'stop'\ncommand = 'worse'\n")
+    assert [hook.name for hook in home.load().settings.hooks] == ["fmt"]
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ("[hooks.a]\ncommand = 'x'", "a lacks on"),
+        ("[hooks.a]\non = 'later'\ncommand = 'x'", "on of a must be one of session-start, prompt"),
+        ("[hooks.a]\non = 'stop'\ncommand = 'x'\nshell = 'zsh'", "a has 'shell'"),
+        ("[hooks.'a/b']\non = 'stop'\ncommand = 'x'", "'a/b' is no name"),
+        ("[diagnostics]\ntools = ['mypy']", "a list of auto, ruff"),
+        ("[diagnostics.commands.a]\ncommand = 'x'\nfiles = ['*']\npattern = '('", "pattern of a must be"),
+        ("[diagnostics.servers.a]\ncommand = 'x'\nfiles = ['*']", "a lacks language"),
+    ],
+)
+def test_a_wrong_table_is_an_error_that_says_what_is_wrong(tmp_path: Path, table: str, said: str) -> None:
+    with pytest.raises(SettingsError) as error:
+        Home(tmp_path, user=f"{table}\n").load()
+    assert said in str(error.value)

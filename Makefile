@@ -43,7 +43,9 @@ setup:
 demo: setup
 	@$(BIN)/python examples/demo.py
 
+# Compiled first: hundreds of tests start Pool, and where Python may not write bytecode each start would compile it anew.
 test: setup
+	@$(BIN)/python -m compileall -q -j 0 pool tools themes
 	@$(BIN)/python -m pytest -n $(WORKERS)
 
 lint: setup

@@ -27,7 +27,7 @@ class Pastes:
     def fold(self, text: str) -> str:
         """What the box is to show for a pasted text: itself, or a mark if it is large."""
         text = normal_lines(text)
-        lines = text.count("\n") + 1
+        lines = text.count("\n") + (not text.endswith("\n"))
         if lines <= FOLD_LINES and len(text) <= FOLD_CHARS:
             return text
         self._count += 1

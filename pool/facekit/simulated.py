@@ -30,8 +30,9 @@ class Simulated:
     async def start(self) -> str:
         """Start it on a free port; its URL. Raises OSError with what it said if it does not start."""
         self._process = process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "pool", "sim", "--port", "0"),
-            stdin=asyncio.subprocess.DEVNULL,
+            *(sys.executable, "-m", "pool", "sim", "--port", "0", "--end-with-stdin"),
+            # Never written to: it closes with this process, however that ends.
+            stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             # Ctrl-C in the terminal is the face's.

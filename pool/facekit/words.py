@@ -8,8 +8,17 @@ from pool.facekit.clean import one_line
 MOST_FILES = 4
 """Changed files named in the last line; more are counted."""
 
+NOTE_MARK = "[Pool] "
+"""What Pool says to the model in a user message begins so."""
+
 _LEAST_SECONDS = 0.05
 """Speeds are told of replies that took longer."""
+
+
+def without_note(text: str) -> tuple[str, str]:
+    """A user message in two parts: the user's words, and the note of Pool below them; "" for what is not there."""
+    at = 0 if text.startswith(NOTE_MARK) else text.rfind(f"\n\n{NOTE_MARK}")
+    return (text, "") if at < 0 else (text[:at], text[at:].strip().removeprefix(NOTE_MARK))
 
 
 def closing_words(body: RunFinished) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from pool.config.interface import ReasoningView
 from pool.events import CallFinished, MessageAdded, RunFinished, RunStarted
 from pool.facekit.decode import events_of
-from pool.facekit.words import closing_words
+from pool.facekit.words import closing_words, without_note
 from pool.repl.feed import Feed, content_of
 from pool.repl.ink import Ink, Role
 from pool.repl.prose import Prose
@@ -33,7 +33,7 @@ def earlier_lines(rows: Sequence[dict[str, Any]], ink: Ink, columns: int = 0) ->
         feed.remark(f"… {hidden} earlier prompt{'s' if hidden != 1 else ''}")
     for number, start in enumerate(starts[-MOST_PROMPTS:], len(starts[:-MOST_PROMPTS]) + 1):
         end = starts[number] if number < len(starts) else len(rows)
-        _one(rows[start:end], feed, out, ink)
+        _one(rows[start:end], feed, out, ink, columns)
     return out
 
 
@@ -47,11 +47,15 @@ def _starts(rows: Sequence[dict[str, Any]]) -> list[int]:
     return copied + runs
 
 
-def _one(rows: Sequence[dict[str, Any]], feed: Feed, out: list[str], ink: Ink) -> None:
+def _one(rows: Sequence[dict[str, Any]], feed: Feed, out: list[str], ink: Ink, columns: int) -> None:
     """One prompt, its answer, and how it ended."""
     answer, closing, calls = "", "", 0
     if rows[0].get("type") == MessageAdded.type:
-        feed.prompt(content_of(str(rows[0].get("text"))))
+        said, note = without_note(content_of(str(rows[0].get("text"))))
+        if said:
+            feed.prompt(said)
+        if note:
+            feed.remark(note)
     for event in events_of(rows):
         match event.body:
             case RunStarted(prompt=prompt):
@@ -67,7 +71,7 @@ def _one(rows: Sequence[dict[str, Any]], feed: Feed, out: list[str], ink: Ink) -
     if calls:
         feed.remark(f"{calls} call{'s' if calls != 1 else ''}")
     lines: list[str] = []
-    prose = Prose(ink, lines.append)
+    prose = Prose(ink, lines.append, lambda: columns)
     if len(answer) > ANSWER_CHARS:
         answer = f"… {answer[-ANSWER_CHARS:]}"
     prose.feed(answer)

@@ -66,8 +66,8 @@ class Feed:
     def __init__(
         self, ink: Ink, say: Callable[[str], None], reasoning: ReasoningView, columns: Callable[[], int] = lambda: 0
     ) -> None:
-        """columns is the width at which remarks are wrapped by words, 0 for not at all; what a model, a file or a
-        command says is left to the terminal to wrap, so that it can be copied as it was."""
+        """columns is the width at which remarks and answers are wrapped by words, 0 for not at all; code, and what a
+        file or a command says, is left to the terminal to wrap, so that it can be copied as it was."""
         self._ink = ink
         self._say = say
         self._view = reasoning
@@ -214,7 +214,7 @@ class Feed:
             if not text.strip():
                 return
             self._end_text()
-            self._prose = Prose(self._ink, self._say_answer)
+            self._prose = Prose(self._ink, self._say_answer, self._columns)
         self._streamed = True
         self._prose.feed(text)
 

@@ -19,13 +19,13 @@ from prompt_toolkit.layout import (
     Window,
 )
 from prompt_toolkit.layout.menus import CompletionsMenu
-from prompt_toolkit.utils import get_cwidth
 from prompt_toolkit.widgets import SearchToolbar
 
 from pool.facekit.approving import LOW_ROWS
 from pool.facekit.clean import one_line
 from pool.repl.results import text_line
 from pool.repl.toolbar import toolbar
+from pool.repl.wrapping import rows_of
 
 if TYPE_CHECKING:
     from pool.repl.screen import Screen
@@ -109,15 +109,7 @@ def wrapped_end(lines: Sequence[str], columns: int, most: int) -> list[str]:
 def _wrapped(line: str, columns: int) -> list[str]:
     if len(line) > LIVE_CHARS:
         line = line[(len(line) - LIVE_CHARS) // columns * columns :]
-    rows: list[str] = []
-    row, width = "", 0
-    for character in line:
-        cells = get_cwidth(character)
-        if width + cells > columns:
-            rows.append(row)
-            row, width = "", 0
-        row, width = row + character, width + cells
-    return [*rows, row]
+    return rows_of(line, columns, least=1)
 
 
 def _activity(screen: Screen) -> Sequence[str]:

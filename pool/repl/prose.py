@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pool.facekit.clean import Cleaner, expand
 from pool.repl.code import coloured
 from pool.repl.ink import Ink, Role
+from pool.repl.wrapping import row_pieces, rows_of
 
 MOST_HELD_LINES = 200
 """Lines of an unfinished block of code that are held back; then they go out as far as they are."""
@@ -18,10 +19,14 @@ _CODE = re.compile(r"(?<!`)`[^`]+`(?!`)")
 
 
 class Prose:
-    """One answer. say takes finished lines, safe and coloured."""
+    """One answer. say takes finished lines, safe and coloured.
 
-    def __init__(self, ink: Ink, say: Callable[[str], None]) -> None:
+    columns is the width at which lines outside of code are broken between words, 0 for not at all.
+    """
+
+    def __init__(self, ink: Ink, say: Callable[[str], None], columns: Callable[[], int] = lambda: 0) -> None:
         self._ink = ink
+        self._columns = columns
         self._say = say
         self._cleaner = Cleaner()
         self._line = ""
@@ -63,9 +68,21 @@ class Prose:
             self._fence, self._language = found[1], found[2].lower()
             self._say(self._ink.paint(line, Role.MUTED))
         elif _HEADING.match(line):
-            self._say(self._ink.paint(line, Role.STRONG))
+            for row in rows_of(line, self._columns()):
+                self._say(self._ink.paint(row, Role.STRONG))
         else:
-            self._say(_CODE.sub(lambda m: self._ink.paint(m[0], Role.TOOL), line))
+            self._say_prose(line)
+
+    def _say_prose(self, line: str) -> None:
+        spans = [found.span() for found in _CODE.finditer(line)]
+        pieces, indent = row_pieces(line, self._columns())
+        for number, (start, end) in enumerate(pieces):
+            row, at = " " * indent if number else "", start
+            for a, b in spans:
+                a, b = max(a, start), min(b, end)
+                if a < b:
+                    row, at = row + line[at:a] + self._ink.paint(line[a:b], Role.TOOL), b
+            self._say(row + line[at:end])
 
     def _in_code(self, line: str) -> None:
         bare = line.strip()

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import signal
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
@@ -12,6 +15,7 @@ from typing import cast
 from pool.sim.settings import SimSettings, parse_step_sizes
 
 USAGE_ERROR = 2
+CHUNK_BYTES = 4096
 DESCRIPTION = (
     "A simulated Laguna server with vLLM's protocol, for trying Pool out and for tests. Its model is no language "
     "model: it is a set of rules that can see why the tests of a Python project fail and mend three kinds of bug. "
@@ -61,6 +65,7 @@ def build_parser() -> argparse.ArgumentParser:
         help="misbehave, in every chat request or in those counted N to M; may be given several times",
     )
     add("--list-faults", action="store_true", help="say what faults there are, and end")
+    add("--end-with-stdin", action="store_true", help="end when standard input ends, as it does with who started it")
     add("--script", type=Path, metavar="FILE", help="JSON list of raw texts that the model says instead of deciding")
     return parser
 
@@ -100,11 +105,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.list_faults:
         print(describe_faults())
         return 0
+    if options.end_with_stdin:
+        threading.Thread(target=_end_with_stdin, name="pool-sim-stdin", daemon=True).start()
     try:
         serve(settings_from(options), lambda url: print(url, flush=True))
     except (OSError, ValueError) as error:
         return _complain(str(error))
     return 0
+
+
+def _end_with_stdin() -> None:
+    """However the other end of the pipe goes, by `kill -9` too, its end is seen here."""
+    handle = sys.stdin.fileno()
+    while os.read(handle, CHUNK_BYTES):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _script(path: Path | None) -> tuple[str, ...]:

@@ -11,10 +11,14 @@ from typing import Generic, TypeVar
 
 from textual import events
 from textual.message import Message
+from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Input
 
 from pool.facekit.approving import SETTLE_SECONDS
+
+KEY_NOT_TAKEN = "that key came too soon to be an answer: one moment"
+KEYS_COUNT = "keys answer now"
 
 Q = TypeVar("Q")
 A = TypeVar("A")
@@ -64,6 +68,7 @@ class AnswerPanel(Widget, Generic[Q, A], can_focus=True):
         self._waiting: list[tuple[Q, asyncio.Future[A]]] = []
         self._at = 0
         self._since = 0.0
+        self._told: Timer | None = None
 
     @property
     def waiting(self) -> int:
@@ -119,9 +124,21 @@ class AnswerPanel(Widget, Generic[Q, A], can_focus=True):
         self.remove_class("writing")
         self.query_one("#words", Input).value = ""
         self._since = time.monotonic()
+        self.border_subtitle = ""
         self.set_class(bool(self._waiting), "open")
         if self._waiting:
             self.draw()
+
+    def _say_waiting(self) -> None:
+        """Say that a key was not taken, until one would be."""
+        self.border_subtitle = KEY_NOT_TAKEN
+        if self._told is not None:
+            self._told.stop()
+        self._told = self.set_timer(SETTLE_SECONDS, self._say_ready)
+
+    def _say_ready(self) -> None:
+        self._told = None
+        self.border_subtitle = KEYS_COUNT if self._waiting else ""
 
     def draw(self) -> None:
         """Draw the question that is shown."""
@@ -165,6 +182,7 @@ class AnswerPanel(Widget, Generic[Q, A], can_focus=True):
         if self.waiting and not self.ready and event.is_printable:
             # Still in the middle of a word: the next letters are no answers either.
             self._since = time.monotonic()
+            self._say_waiting()
         if not self.writing:
             taken = self.press(event.key)
         elif event.key == "enter":

@@ -46,9 +46,9 @@ class ApprovalPanel(AnswerPanel[ApprovalRequest, ApprovalAnswer]):
 
     def compose(self) -> ComposeResult:
         yield Static("", id="title", markup=False)
-        yield Static("", id="why", markup=False)
         with VerticalScroll(id="scroll", can_focus=False):
             yield Static("", id="preview", markup=False)
+        yield Static("", id="why", markup=False)
         yield Static("", id="choices", markup=False)
         yield WordsLine("why not? (Enter sends it to the model, Esc goes back)")
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pool.agent.gitwork.branch import GitState
 
 DIRTY = "*"
-UNKNOWN = "?"
 
 
 def git_words(state: GitState) -> str:
-    """The state in a few characters: `main* ↑1 ↓2`, `fix (worktree)`; `?` where it is not known if anything changed."""
-    mark = {True: DIRTY, False: "", None: UNKNOWN}[state.dirty]
+    """The state in a few characters: `main* ↑1 ↓2`, `fix (worktree)`; no mark where changes are not known."""
+    mark = DIRTY if state.dirty else ""
     ways = [f"↑{state.ahead}"] * bool(state.ahead) + [f"↓{state.behind}"] * bool(state.behind)
     notes = ["detached"] * state.detached + ["worktree"] * state.worktree
     notes += [state.operation.removeprefix("a ")] if state.operation else []

@@ -16,6 +16,10 @@ def test_ten_thousand_lines_are_one_mark_and_come_back_whole() -> None:
     assert pastes.unfold(f"look at this:\n{mark} please") == f"look at this:\n{normal_lines(text)} please"
 
 
+def test_a_line_end_at_the_end_is_no_line_more() -> None:
+    assert Pastes().fold("line\n" * 300) == "[paste #1: 300 lines]"
+
+
 def test_a_long_line_counts_its_characters() -> None:
     assert Pastes().fold("x" * 5000) == "[paste #1: 5,000 characters]"
 

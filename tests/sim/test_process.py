@@ -94,3 +94,13 @@ def test_taken_port_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     with spawned() as sim:
         assert main(["--port", sim.url.rpartition(":")[2]]) == 2
     assert "pool sim: " in capsys.readouterr().err
+
+
+def test_ends_when_who_started_it_is_gone() -> None:
+    command = [sys.executable, "-m", "pool.sim", "--port", "0", "--end-with-stdin"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdin is not None
+        assert process.stdout.readline().startswith("http")
+        process.stdin.close()
+        assert process.wait(timeout=20) == 0

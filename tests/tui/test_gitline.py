@@ -13,7 +13,7 @@ from pool.tui.gitline import git_words
     [
         (GitState("main", dirty=False), "main"),
         (GitState("main", dirty=True, ahead=1, behind=2), "main* ↑1 ↓2"),
-        (GitState("main"), "main?"),
+        (GitState("main"), "main"),
         (GitState("a1b2c3d4", detached=True, dirty=False), "a1b2c3d4 (detached)"),
         (GitState("fix", dirty=True, worktree=True, operation="a merge"), "fix* (worktree, merge)"),
     ],

@@ -29,6 +29,7 @@ class CallFeed:
         self._to = transcript
         self._writing: dict[int, BlockHandle] = {}
         self._cards: dict[str, BlockHandle] = {}
+        self._asked_at: dict[str, float] = {}
 
     def show(self, event: Event) -> bool:
         """Show an event of a call; False if it is none."""
@@ -45,7 +46,7 @@ class CallFeed:
                 self._asked(call, body)
             case ApprovalGiven(allowed=allowed):
                 if allowed:
-                    self._further(call, state=CallState.PROPOSED, why="")
+                    self._allowed(call)
             case CallStarted():
                 self._further(call, state=CallState.RUNNING, started=time.monotonic())
             case CallFinished():
@@ -81,7 +82,19 @@ class CallFeed:
                 best = index
         return None if best is None else self._writing.pop(best)
 
+    def _allowed(self, call: str) -> None:
+        """A call that had begun before it asked goes on; the wait is no part of its time."""
+        asked = self._asked_at.pop(call, 0.0)
+        if (entry := self._cards.get(call)) is None:
+            return
+        started = cast(ToolCard, entry.block).facts.started
+        if started:
+            self._further(call, state=CallState.RUNNING, why="", started=started + time.monotonic() - asked)
+        else:
+            self._further(call, state=CallState.PROPOSED, why="")
+
     def _asked(self, call: str, body: ApprovalAsked) -> None:
+        self._asked_at[call] = time.monotonic()
         changes: dict[str, object] = {"state": CallState.WAITING, "why": body.why}
         if body.preview:
             changes |= {"preview_kind": body.preview_kind, "preview": body.preview}

@@ -179,7 +179,7 @@ class ToolCard(Block):
         facts = self.facts
         match facts.state:
             case CallState.WRITING:
-                return [f"writing arguments, {facts.chars:,} characters"]
+                return [f"writing arguments, {facts.chars:,} characters" if facts.chars else "writing arguments"]
             case CallState.WAITING:
                 return ["waits for your answer"]
             case CallState.RUNNING:

@@ -31,7 +31,7 @@ from pool.events import (
     UsageReported,
 )
 from pool.facekit.decode import events_of
-from pool.facekit.words import figures
+from pool.facekit.words import figures, without_note
 from pool.messages import Role
 from pool.tui.transcript.answer import Answer
 from pool.tui.transcript.callfeed import CallFeed
@@ -56,6 +56,7 @@ class Feed:
         self._in_run = False
         self._standing_in = 0
         self._questions: dict[str, str] = {}
+        self._mode_line: tuple[BlockHandle, str] | None = None
 
     def clear(self) -> None:
         """Take out all blocks; what still comes of a running reply begins a block of its own."""
@@ -195,7 +196,11 @@ class Feed:
     def _outside_run(self, role: str, message: dict[str, Any]) -> None:
         """A session that came from elsewhere has messages only."""
         if role == Role.USER.value:
-            self._to.add(Prompt(_text(message, "content")))
+            said, note = without_note(_text(message, "content"))
+            if said:
+                self._to.add(Prompt(said))
+            if note:
+                self._to.add(Quiet(note))
         elif role == Role.TOOL.value:
             self._calls.result(str(message.get("tool_call_id", "")), _text(message, "content"))
 
@@ -226,7 +231,7 @@ class Feed:
                 self._standing_in = max(0, follow)
                 self._to.add(Quiet(f"compacted: {before:,} to {after:,} tokens: {detail}"))
             case ModeChanged(mode=mode, before=before):
-                self._to.add(Quiet(f"mode: {before} to {mode}"))
+                self._mode_changed(before, mode)
             case QuestionAsked(id=name, text=text):
                 self._questions[name] = text
             case QuestionAnswered(id=name, answered=answered, text=text):
@@ -234,6 +239,14 @@ class Feed:
                 self._to.add(Quiet(f"{self._questions.pop(name, 'question')} → {said}"))
             case _:
                 pass
+
+    def _mode_changed(self, before: str, mode: str) -> None:
+        """One line for changes that follow each other, none if the mode is what it was."""
+        if self._mode_line is not None and self._to.is_last(self._mode_line[0]):
+            entry, before = self._mode_line
+            self._to.replace(entry, Gone() if mode == before else Quiet(f"mode: {before} to {mode}"))
+        else:
+            self._mode_line = (self._to.add(Quiet(f"mode: {before} to {mode}")), before)
 
 
 def _object(text: str) -> dict[str, Any]:

@@ -76,6 +76,10 @@ class Transcript(TranscriptPointer):
         self.store.replace(handle, block)
         self.mark(handle)
 
+    def is_last(self, handle: BlockHandle) -> bool:
+        """Whether nothing was added after a block."""
+        return bool(self.store.entries) and self.store.entries[-1] is handle
+
     def changed(self, handle: BlockHandle) -> None:
         """A block was changed by its own methods."""
         self.mark(handle)

@@ -25,6 +25,7 @@ from pool.events import (
     Event,
     GuardFired,
     MessageAdded,
+    ModeChanged,
     Notice,
     QuestionAnswered,
     QuestionAsked,
@@ -45,6 +46,7 @@ from pool.sessions.log import read_rows
 from pool.sessions.store import last_of, sessions_folder
 from pool.sim.process import running
 from pool.sim.settings import DEFAULT_MODEL, SimSettings
+from pool.tui.transcript.card import CallState, ToolCard
 from pool.tui.transcript.feed import Feed
 from tests.cases.driver import driving
 from tests.tui.transcript.harness import TranscriptApp, screen, settled
@@ -278,3 +280,31 @@ async def test_clearing_in_the_middle_of_a_reply() -> None:
             feed.show(event)
         await settled(pilot)
         assert [row for row in screen(app) if row] == ["  after"]
+
+
+async def test_changes_of_the_mode_are_one_line_and_a_note_of_pools_is_no_word_of_the_users() -> None:
+    note = '{"role":"user","content":"Mend it.\\n\\n[Pool] The session goes on elsewhere."}'
+    rounds = [ModeChanged("auto", "default"), ModeChanged("plan", "auto"), ModeChanged("default", "plan")]
+    assert await shown(told([*rounds[:2], MessageAdded("user", note), *rounds])) == [
+        "  · mode: default to plan",
+        "▌ Mend it.",
+        "  · The session goes on elsewhere.",
+    ]
+
+
+async def test_a_call_that_asks_while_it_works_goes_on_working() -> None:
+    calls = [
+        (CallProposed("shell", {}, "execute", "Run", "command", "make"), "c"),
+        (CallStarted("shell"), "c"),
+        (ApprovalAsked("shell", "it reaches a host"), "c"),
+        (ApprovalGiven(True, "person"), "c"),
+        (CallOutput("building\n"), "c"),
+    ]
+    app = TranscriptApp()
+    async with app.run_test(size=(80, 20)):
+        feed = Feed(app.transcript)
+        for event in told(calls):
+            feed.show(event)
+        card = app.transcript.store.entries[0].block
+    assert isinstance(card, ToolCard)
+    assert card.facts.state is CallState.RUNNING

@@ -14,74 +14,22 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from pool.eventbase import SCHEMA_VERSION as SCHEMA_VERSION
+from pool.eventbase import Body as Body
+from pool.eventbase import ChangedFile as ChangedFile
+from pool.eventbase import Envelope as Envelope
+from pool.eventbase import Usage as Usage
 from pool.jsonable import plain as plain
 from pool.stops import STOP_TABLE as STOP_TABLE
 from pool.stops import StopCode as StopCode
 from pool.stops import StopReason as StopReason
-
-SCHEMA_VERSION = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Envelope:
-    """Where and when an event happened.
-
-    seq counts up by one per session. agent is the path of the agent, "" for the main one, "1/2" for a subagent's
-    subagent. call is the call id, "" where the event belongs to no call. wall is Unix time and mono the monotonic
-    clock, both in seconds.
-    """
-
-    session: str
-    run: str
-    turn: int
-    seq: int
-    wall: float
-    mono: float
-    agent: str = ""
-    call: str = ""
-    v: int = SCHEMA_VERSION
-
-
-@dataclass(frozen=True, slots=True)
-class Body:
-    """Base of all event bodies."""
-
-    type: ClassVar[str] = ""
-    transient: ClassVar[bool] = False
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Tokens of one reply or summed over a run, as the server counts them; estimated says that it did not."""
-
-    prompt: int = 0
-    completion: int = 0
-    cached: int = 0
-    reasoning: int = 0
-    estimated: bool = False
-
-    def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            self.prompt + other.prompt,
-            self.completion + other.completion,
-            self.cached + other.cached,
-            self.reasoning + other.reasoning,
-            self.estimated or other.estimated,
-        )
-
-    @property
-    def total(self) -> int:
-        return self.prompt + self.completion
-
-
-@dataclass(frozen=True, slots=True)
-class ChangedFile:
-    """A file that a run changed. path is relative to the workspace; added and removed count lines."""
-
-    path: str
-    kind: str
-    added: int = 0
-    removed: int = 0
+from pool.workevents import PlanDecided as PlanDecided
+from pool.workevents import PlanProposed as PlanProposed
+from pool.workevents import TaskFinished as TaskFinished
+from pool.workevents import TaskProgress as TaskProgress
+from pool.workevents import TaskStarted as TaskStarted
+from pool.workevents import TodoChanged as TodoChanged
+from pool.workevents import TodoItem as TodoItem
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +147,8 @@ class TurnStarted(Body):
 class Waiting(Body):
     """What the server is doing while nothing arrives: connecting, queued, prefill, loading, retry.
 
-    progress is 0 to 1, or -1 if unknown. seconds is how long the next try is away (retry), else 0.
+    progress is 0 to 1, or -1 if unknown. seconds is how long the next try is away, else 0. number is that try's, the
+    first being 1, and 0 while nothing is tried again; most is how many there will be, 0 where time is the limit.
     """
 
     type: ClassVar[str] = "waiting"
@@ -208,6 +157,8 @@ class Waiting(Body):
     detail: str = ""
     progress: float = -1.0
     seconds: float = 0.0
+    number: int = 0
+    most: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,7 +340,8 @@ class CallOutput(Body):
 class CallFinished(Body):
     """A call ended. text is what the model sees; data is structured (exit_status, path, truncated, ...).
 
-    status is ok, failed, denied, invalid, interrupted or blocked.
+    status is ok, failed, denied, invalid, interrupted or blocked. seconds is how long the tool ran, without what a
+    person was waited for.
     """
 
     type: ClassVar[str] = "call.finished"

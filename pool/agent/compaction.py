@@ -59,12 +59,15 @@ class Compactor:
         *,
         at_share: float,
         summary_tokens: int,
+        keeps: Callable[[], str] = str,
     ) -> None:
+        """keeps gives what stands below the account word for word, "" for nothing."""
         self.at_share = at_share
         self._summary_tokens = summary_tokens
         self._replies = replies
         self._hub = hub
         self._clear_ledger = clear_ledger
+        self._keeps = keeps
 
     def due(self, history: History) -> bool:
         """Whether the next request would take more than `at_share` of the window."""
@@ -94,7 +97,8 @@ class Compactor:
         """
         before = self._replies.estimate(history.data).tokens
         account = await self._account(history, guidance, cut_first=cut_first) or _from_books(history, run)
-        opening = user(f"{_task(history, run)}\n\n{_INTRODUCTION}\n\n{_within(account.strip(), self._summary_tokens)}")
+        told = f"{_INTRODUCTION}\n\n{_within(account.strip(), self._summary_tokens)}"
+        opening = user("\n\n".join(part for part in (_task(history, run), told, self._keeps()) if part))
         kept = [history.encode(opening), *_last_turns(history.messages, history.size * KEPT_SHARE)]
         after = self._replies.estimate([history.messages[0].data, *(m.data for m in kept)]).tokens
         what = f"{before:,} tokens of history became about {after:,}"

@@ -163,6 +163,23 @@ class Conversation:
     def _say_queue(self) -> None:
         self.hub.emit(QueueChanged(self._queue.prompts, self._agent.steering.waiting))
 
+    # -- the plan
+
+    def approve_plan(self, mode: Mode | None = None, text: str = "") -> str:
+        """Approve the plan that waits, and change to mode (None: the usual one); the prompt that carries it out.
+
+        text, if any, takes the plan's place first. Raises `Busy`, and `SettingsError` where no plan waits.
+        """
+        if self.busy:
+            raise Busy("a run is working; the plan can be approved after it")
+        plan = self.session.work.plan
+        mode = mode or plan.usual_mode
+        if text.strip():
+            plan.edit(text)
+        prompt = plan.approve(mode)
+        self.set_mode(mode)
+        return prompt
+
     # -- settings
 
     def set_mode(self, mode: Mode) -> None:

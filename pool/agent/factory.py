@@ -36,13 +36,18 @@ from pool.agent.resume import Opened, check_shape, open_log
 from pool.agent.room import RoomMaker
 from pool.agent.rules.given import rules_of
 from pool.agent.rules.kept import KeptApprovals
+from pool.agent.secretuse import session_secrets
 from pool.agent.server import ServerLink, find_server
 from pool.agent.steering import Steering
 from pool.agent.streaming import ReplyStream
+from pool.agent.todo import TodoTool
 from pool.agent.toolchoice import chosen_tools
 from pool.agent.unfinished import finish
+from pool.agent.webtools import web_tools
+from pool.agent.work import Work
 from pool.config.settings import Mode, SandboxChoice, Settings
 from pool.events import Notice
+from pool.messages import Encoded, Message
 from pool.ports import Approver
 from pool.sessions.store import commits_folder, sessions_folder
 from pool.wire.dialects import for_address
@@ -77,6 +82,7 @@ class Session:
     instructions: SessionInstructions
     replies: ReplyStream
     network: SessionNetwork
+    work: Work
     queued: tuple[str, ...] = ()
     """Prompts that waited when the session was left."""
     make_undo: Callable[[], SessionUndo] | None = None
@@ -117,16 +123,19 @@ async def open_session(settings: Settings, approver: Approver, extras: Extras = 
         linking = asyncio.create_task(_linked(settings, stack))
         stack.push_async_callback(_cancelled, confining, linking)
         reading = asyncio.to_thread(instructions_for, settings)
-        confinement, link, found = await asyncio.gather(confining, linking, reading)
+        keeping = asyncio.to_thread(session_secrets, settings.workspace)
+        confinement, link, found, use = await asyncio.gather(confining, linking, reading, keeping)
         await confinement.forbid(link.client.transport.endpoint.base_url)
         hub = EventHub(opened.id, opened.log, next_seq=opened.earlier.next_seq)
         hubs.append(hub)
+        hub.mask = use.secrets.mask
         sandbox = confinement.found.sandbox
         confined = sandbox.name != NoSandbox.name
         mode = settings.mode or (Mode.AUTO if confined else Mode.DEFAULT)
         workspace = Workspace(settings.workspace)
         stack.callback(workspace.close)
-        toolbox = Toolbox(workspace, sandbox, None, confinement.network)
+        workspace.mask = use.secrets.mask
+        toolbox = Toolbox(workspace, sandbox, None, confinement.network, use.secrets)
         stack.push_async_callback(toolbox.close)
         if link.client.transport.endpoint.is_loopback:
             toolbox.protect_memory()
@@ -142,8 +151,11 @@ async def open_session(settings: Settings, approver: Approver, extras: Extras = 
         mcp = mcp_servers(settings, toolbox.commands, hub.emit)
         if mcp is not None:
             stack.push_async_callback(mcp.close)
-        more = (*extras.tools, *mcp_tools(mcp, link.window, opened.earlier.head))
-        tools = chosen_tools((*asking.over(toolbox.tools), AskTool(questions), *more), settings)
+        web = web_tools(settings, confinement.network)
+        more = (*extras.tools, *web, *mcp_tools(mcp, link.window, opened.earlier.head))
+        work = Work.of(hub.emit, opened.earlier.work, confined=confined)
+        own = (*asking.over(toolbox.tools), AskTool(questions), TodoTool(work.todo))
+        tools = chosen_tools((*own, *more), settings)
         approvals = Approvals(
             mode,
             sandboxed=confined,
@@ -152,10 +164,8 @@ async def open_session(settings: Settings, approver: Approver, extras: Extras = 
             kept=KeptApprovals(settings.workspace),
             tell=hub.emit,
         )
-        toolbox.read_only_when(lambda: approvals.mode is Mode.PLAN)
-        approvals.read_only_sandbox = toolbox.only_reading
-        if confinement.hidden is not None:
-            approvals.show_allowed(confinement.hidden)
+        approvals.secrets = use
+        _hold_to(approvals, toolbox, confinement)
         instructions = SessionInstructions(settings, found)
         kept = _checkpointer(opened, settings, hub, workspace, toolbox) if opened.log is not None else None
         if kept is not None:
@@ -164,16 +174,11 @@ async def open_session(settings: Settings, approver: Approver, extras: Extras = 
             stack.push_async_callback(toolbox.close)
         agent, replies = _assemble(
             *(settings, link, hub, approvals, questions, tools, confinement, workspace.ledger.clear, opened),
-            *(found.block, kept, extras.guards),
+            *(found.block, kept, extras.guards, work.todo.for_model),
         )
-        agent.on_prompt = lambda: _begin(instructions, agent, kept, mcp)
-        chosen = link.info.notes if link.info and not settings.model else ()
-        lesser = (confinement.lesser,) if confinement.lesser else ()
-        homeless = (note,) if (note := homeless_note()) else ()
-        for note in [*homeless, *opened.notes, *unfinished, *chosen, *found.notes(), *lesser, *_begun(settings)]:
-            hub.emit(Notice("warning", note))
-        if confined and confinement.found.reason:
-            hub.emit(_weaker(confinement.found, settings))
+        work.attach(agent, approvals, lambda: _begin(instructions, agent, kept, mcp))
+        opening = (*opened.notes, *use.notes, *unfinished)
+        _say_first(hub, settings, confinement, opening, (*_chosen(link, settings), *found.notes()))
         yield Session(
             agent,
             hub,
@@ -185,10 +190,36 @@ async def open_session(settings: Settings, approver: Approver, extras: Extras = 
             instructions,
             replies,
             confinement.network,
+            work,
             opened.earlier.queued,
-            _undo(opened, settings, agent, kept),
+            _undo(opened, settings, agent, kept, work),
             mcp,
         )
+
+
+def _hold_to(approvals: Approvals, toolbox: Toolbox, confinement: Confinement) -> None:
+    """In plan mode commands run only where they can change nothing; hidden files are shown as far as approvals say."""
+    toolbox.read_only_when(lambda: approvals.mode is Mode.PLAN)
+    approvals.read_only_sandbox = toolbox.only_reading
+    if confinement.hidden is not None:
+        approvals.show_allowed(confinement.hidden)
+
+
+def _chosen(link: ServerLink, settings: Settings) -> Sequence[str]:
+    """What is to be said of a server whose model nobody named."""
+    return link.info.notes if link.info and not settings.model else ()
+
+
+def _say_first(
+    hub: EventHub, settings: Settings, confinement: Confinement, opening: Sequence[str], read: Sequence[str]
+) -> None:
+    """Say what people should know before the first run: of how the session was opened, what was read, the sandbox."""
+    lesser = (confinement.lesser,) if confinement.lesser else ()
+    homeless = (note,) if (note := homeless_note()) else ()
+    for note in [*homeless, *opening, *read, *lesser, *_begun(settings)]:
+        hub.emit(Notice("warning", note))
+    if confinement.found.sandbox.name != NoSandbox.name and confinement.found.reason:
+        hub.emit(_weaker(confinement.found, settings))
 
 
 def _begun(settings: Settings) -> list[str]:
@@ -207,7 +238,9 @@ def _checkpointer(
     def open_checkpoints() -> Checkpoints:
         from pool.sessions.checkpoints.checkpoints import Checkpoints, checkpoints_folder
 
-        return Checkpoints(checkpoints_folder(sessions_folder(), opened.id), settings.workspace)
+        checkpoints = Checkpoints(checkpoints_folder(sessions_folder(), opened.id), settings.workspace)
+        checkpoints.tree.withheld = hub.mask.holds
+        return checkpoints
 
     return Checkpointer(
         open_checkpoints,
@@ -225,7 +258,11 @@ def _weaker(found: Probe, settings: Settings) -> Notice:
 
 
 def _undo(
-    opened: Opened, settings: Settings, agent: Agent, kept: Checkpointer | None
+    opened: Opened,
+    settings: Settings,
+    agent: Agent,
+    kept: Checkpointer | None,
+    work: Work,
 ) -> Callable[[], SessionUndo] | None:
     log = opened.log
     if log is None or kept is None:
@@ -234,7 +271,7 @@ def _undo(
     def make() -> SessionUndo:
         from pool.agent.undoing import SessionUndo
 
-        return SessionUndo(log.path, settings.workspace, kept, agent.history, agent.hub)
+        return SessionUndo(log.path, settings.workspace, kept, agent.history, agent.hub, work.restore)
 
     return make
 
@@ -273,6 +310,7 @@ def _assemble(
     instructions: str,
     kept: Checkpointer | None,
     more_guards: Callable[[], Sequence[Guard]],
+    kept_words: Callable[[], str],
 ) -> tuple[Agent, ReplyStream]:
     shape = link.dialect.shape
     check_shape(opened.earlier, native=shape.sets_window)
@@ -294,11 +332,14 @@ def _assemble(
     workspace = str(settings.workspace)
     sandbox = confinement.found.sandbox
     prompt = prompt_for(settings, instructions)
-    history = History(prompt, hub.emit, shape.encode, opened.earlier.messages)
+    history = History(prompt, hub.emit, _masking(shape.encode, hub), opened.earlier.messages)
     steering = Steering(history, hub)
     replies.user_waits = steering.wants
     compactor = Compactor(
-        replies, hub, clear_ledger, at_share=settings.compact_at, summary_tokens=settings.summary_tokens
+        *(replies, hub, clear_ledger),
+        at_share=settings.compact_at,
+        summary_tokens=settings.summary_tokens,
+        keeps=kept_words,
     )
 
     def guards() -> Sequence[Guard]:
@@ -310,7 +351,7 @@ def _assemble(
             ClaimsGuard(),
             LoopGuard(thresholds),
             PingPongGuard(thresholds.returns_note, thresholds.returns_stop),
-            ProgressGuard(limits, thresholds.reads_after_plan),
+            ProgressGuard(limits, thresholds.reads_after_plan, lambda: approvals.mode is Mode.PLAN),
             *more_guards(),
         ]
 
@@ -332,6 +373,12 @@ def _assemble(
     return agent, replies
 
 
+def _masking(encode: Callable[[Message], Encoded], hub: EventHub) -> Callable[[Message], Encoded]:
+    """encode, for messages without secrets."""
+    mask = hub.mask
+    return (lambda message: encode(mask.within(message))) if mask else encode
+
+
 def prompt_for(settings: Settings, instructions: str) -> str:
     """A session's system prompt; instructions are the block of its AGENTS.md files."""
     return system_prompt(
@@ -345,8 +392,9 @@ def first_request(settings: Settings, model: str, prompt: str) -> bytes:
     workspace = Workspace(settings.workspace)
     try:
         toolbox = Toolbox(workspace, NoSandbox())
-        more = mcp_tools(mcp_servers(settings, toolbox.commands, lambda body: None), settings.window)
-        tools = chosen_tools((*toolbox.tools, AskTool(), *more), settings)
+        servers = mcp_servers(settings, toolbox.commands, lambda body: None)
+        more = (*web_tools(settings, None), *mcp_tools(servers, settings.window))
+        tools = chosen_tools((*toolbox.tools, AskTool(), TodoTool(), *more), settings)
         declared = tuple(_declared(t) for t in tools)
         head = Head(model, settings.thinking, declared, _sampling(settings), window=settings.window)
         prompt_text = prompt_for(settings, instructions_for(settings).block)

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pool.agent.calls import CallRunner, Outcome, PreparedCall
 from pool.agent.closing import CLOSED_BY_MODEL, completed, last_words
@@ -24,6 +24,7 @@ from pool.agent.hub import EventHub
 from pool.agent.limits import Limits
 from pool.agent.price import Price
 from pool.agent.room import OutOfRoom, RoomMaker
+from pool.agent.runhooks import RunHooks
 from pool.agent.state import Nudge, RunState, Steer, Stop, Verdict
 from pool.agent.steering import Steering
 from pool.agent.streaming import ReplyStream
@@ -43,6 +44,9 @@ from pool.sessions.totals import Totals
 from pool.wire.errors import ProblemKind, ServerProblem
 from pool.wire.reading import Ending, Reading
 from pool_tools.api import Step, ToolSpec
+
+if TYPE_CHECKING:
+    from pool.agent.hooking import SessionHooks
 
 CLOCK_SECONDS = 0.05
 """The run's clock is looked at no more often than this; while an answer is waited for, it stands still."""
@@ -67,7 +71,8 @@ class Labels:
 class Agent:
     """One conversation: a history, a model, tools and guards. One run at a time.
 
-    on_prompt is called when a run has begun, before its prompt enters the history.
+    on_prompt is called when a run has begun, before its prompt enters the history; what it gives is added to that.
+    before_end is called with how a run ended, before that is said.
     """
 
     def __init__(
@@ -84,6 +89,7 @@ class Agent:
         limits: Limits,
         labels: Labels,
         head: str = "",
+        hooks: SessionHooks | None = None,
     ) -> None:
         """head is the requests' head as the session recorded it last, "" for a new session."""
         self.hub = hub
@@ -91,7 +97,8 @@ class Agent:
         self.steering = steering
         self.limits = limits
         self.labels = labels
-        self.on_prompt: Callable[[], object] = lambda: None
+        self.on_prompt: Callable[[], str] = str
+        self.before_end: Callable[[RunFinished], object] = lambda finished: None
         self._replies = replies
         self._calls = calls
         self._room = room
@@ -100,6 +107,7 @@ class Agent:
         self._waited_before = 0.0
         self._steer = Steer()
         self._head = head
+        self._hooks = RunHooks(hooks, history, steering, hub)
         self._guards: Sequence[Guard] = ()
         self._state = RunState("")
         self._task: asyncio.Task[Stop] | None = None
@@ -138,9 +146,11 @@ class Agent:
         labels = self.labels
         self.hub.emit(RunStarted(prompt, labels.workspace, labels.model, labels.server, labels.mode(), labels.sandbox))
         self._say_head()
-        self.on_prompt()
-        self.history.add_user(prompt)
-        self._task = asyncio.create_task(self._work_and_close())
+        self._hooks.begin()
+        more, waits = self.on_prompt(), self._hooks.look_at_prompts
+        if not waits:
+            self.history.add_user("\n\n".join(text for text in (prompt, more) if text))
+        self._task = asyncio.create_task(self._take_and_work(more) if waits else self._work_and_close())
         timer = asyncio.create_task(self._watch_time())
         try:
             stop = await self._outcome(self._task)
@@ -214,10 +224,16 @@ class Agent:
 
     # -- turns
 
+    async def _take_and_work(self, more: str) -> Stop:
+        """As `_work_and_close`, once the hooks have seen the prompt; more comes behind it."""
+        return await self._hooks.prompt(self._state, more) or await self._work_and_close()
+
     async def _work_and_close(self) -> Stop:
         stop = await self._work()
         if stop.reason in CLOSED_BY_MODEL and not stop.natural:
             await last_words(self._replies, self.history, self._state, stop)
+        if not stop.natural:
+            await self._hooks.cut_short(self._state, stop)
         return stop
 
     async def _work(self) -> Stop:
@@ -232,6 +248,7 @@ class Agent:
                 self.hub.emit(Notice("warning", head, CUT_HEAD))
             if self._room.due:
                 await self._room.make(state, cut_first=False)
+            await self._hooks.steering()
             self.steering.deliver()
             state.turns += 1
             self.hub.turn = state.turns
@@ -240,6 +257,8 @@ class Agent:
                 await self._room.make(state, cut_first=False)
                 continue
             stop = await self._act_on(reading)
+            if stop is not None and stop.natural:
+                stop = await self._hooks.at_end(state, stop)
             if stop is not None and not await self._goes_on(stop):
                 return stop
 
@@ -268,6 +287,7 @@ class Agent:
                 await self._room.make(self._state, cut_first=True)
                 continue
             except asyncio.CancelledError:
+                self._state.usage += self._replies.cut_usage
                 self._keep_content()
                 raise
             self._state.usage += self._replies.usage
@@ -380,5 +400,6 @@ class Agent:
             signal=stop.number,
             reasoning_tokens=state.reasoning_tokens,
         )
+        self.before_end(finished)
         self.hub.emit(finished)
         return finished

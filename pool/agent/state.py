@@ -68,7 +68,8 @@ class RunState:
         for change in outcome.changes:
             self.changed(change)
         target = (outcome.name, str(outcome.args.get("path") or outcome.args.get("command") or ""))
-        if outcome.status == "denied":
+        # What plan mode refuses belongs into the plan; it is nothing that the run lacked.
+        if outcome.status == "denied" and outcome.data.get("denied_by") != "mode":
             self.denied[target] = outcome.text
         elif outcome.status == "ok":
             self.denied.pop(target, None)

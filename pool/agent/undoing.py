@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from enum import StrEnum
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from pool.sessions.replay import resumed
 from pool.sessions.rewind import Rewind, plan_back, plan_to
 from pool.sessions.rewinds import Prompt, Row, prompts
 from pool.sessions.store import by_id
+from pool.sessions.workrows import WorkRows
 
 
 class Scope(StrEnum):
@@ -38,13 +39,22 @@ class Scope(StrEnum):
 class SessionUndo:
     """For an open session. No run may be at work while something is planned or carried out."""
 
-    def __init__(self, log: Path, workspace: Path, kept: Checkpointer, history: History, hub: EventHub) -> None:
-        """log is the path of the session's log."""
+    def __init__(
+        self,
+        log: Path,
+        workspace: Path,
+        kept: Checkpointer,
+        history: History,
+        hub: EventHub,
+        went_back: Callable[[WorkRows], object] = lambda work: None,
+    ) -> None:
+        """log is the path of the session's log. went_back takes what the session set out to do at the place gone to."""
         self._log = log
         self._workspace = workspace
         self._kept = kept
         self._history = history
         self._hub = hub
+        self._went_back = went_back
 
     async def prompts(self) -> list[Prompt]:
         """The session's prompts, without those that were taken back."""
@@ -78,7 +88,9 @@ class SessionUndo:
                 done = await asyncio.to_thread(carry_out, checkpoints, rewind.files)
         if rewind.to_seq >= 0:
             self._hub.emit(rewind.event)
-            self._history.rewind(resumed(await self._rows()).messages)
+            now = resumed(await self._rows())
+            self._history.rewind(now.messages)
+            self._went_back(now.work)
         return done
 
     async def changes(self, scope: Scope, run: str = "") -> list[FileChange]:

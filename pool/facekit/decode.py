@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, cast
 
 from pool import events
-from pool.events import Body, ChangedFile, Envelope, Event, StopReason, Usage
+from pool.events import Body, ChangedFile, Envelope, Event, StopReason, TodoItem, Usage
 
 
 def events_of(rows: Iterable[dict[str, Any]]) -> Iterator[Event]:
@@ -78,6 +78,9 @@ def _value(name: str, value: Any) -> Any:
                 ChangedFile(str(c["path"]), str(c["kind"]), int(c.get("added", 0)), int(c.get("removed", 0)))
                 for c in cast(list[dict[str, Any]], value)
             )
+        case "items", list():
+            found = cast(list[dict[str, Any]], value)
+            return tuple(TodoItem(str(item["text"]), str(item.get("state", "open"))) for item in found)
         case "reason", str() if value in set(StopReason):
             return StopReason(value)
         case _:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from pool.events import Body, Envelope, Event, HeadSet, MessageAdded, SessionNamed, to_dict
+from pool.events import Body, Envelope, Event, HeadSet, MessageAdded, PlanProposed, SessionNamed, TodoChanged, to_dict
 from pool.messages import Role
 from pool.sessions.log import Header, read_rows
 from pool.sessions.replay import resumed
@@ -46,6 +46,8 @@ def fork(
         replaces = bool(earlier.messages) and earlier.messages[-1].message.role is Role.USER
         bodies.append(MessageAdded(Role.USER.value, last.decode(), replaces_last=replaces))
     bodies += [SessionNamed(name)] if name else []
+    bodies += [TodoChanged(earlier.work.todo)] if earlier.work.todo else []
+    bodies += [PlanProposed(earlier.work.plan)] if earlier.work.plan else []
     events = (
         Event(Envelope(new_id, "", 0, seq, time.time(), time.monotonic()), body) for seq, body in enumerate(bodies)
     )

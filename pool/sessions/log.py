@@ -33,6 +33,8 @@ SYNCED = frozenset(
         "run.finished",
         "session.named",
         "rewound",
+        "plan.decided",
+        "task.started",
     }
 )
 """Kinds of events after which the file is forced to disk; others go with the next of these."""

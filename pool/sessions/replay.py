@@ -11,13 +11,14 @@ from pool.messages import Encoded, Message, ReasoningField, Role, ToolCall
 from pool.sessions.mend import acceptable
 from pool.sessions.rewinds import effective
 from pool.sessions.totals import Tally, Totals
+from pool.sessions.workrows import WorkRows
 
 
 @dataclass(slots=True)
 class Resumed:
     """What a log says. messages are in order, the system message first; head is the last head's JSON text.
 
-    totals is what its runs have used, queued the prompts that still waited. left_out counts messages that a strict
+    totals is what its runs have used, queued the prompts that still waited, work what it set out to do. left_out counts messages that a strict
     server would refuse because others beside them were lost with damaged lines.
     """
 
@@ -28,6 +29,7 @@ class Resumed:
     left_out: int = 0
     totals: Totals = field(default_factory=Totals)
     queued: tuple[str, ...] = ()
+    work: WorkRows = field(default_factory=WorkRows)
 
 
 def resumed(rows: Iterable[dict[str, Any]]) -> Resumed:
@@ -44,6 +46,7 @@ def resumed(rows: Iterable[dict[str, Any]]) -> Resumed:
     for row in effective(every):
         if row.get("agent"):
             continue
+        out.work.take(row)
         kind = row.get("type")
         if replacement is not None and (kind != "message.added" or not replacement.wanted):
             out.messages = replacement.outcome(out.messages)

@@ -17,8 +17,8 @@ class ActionKind(StrEnum):
     """What only a face can do.
 
     NEW begins a session, QUIT leaves, COPY puts the value on the clipboard, SUBMIT works the value as a prompt, OPEN
-    shows the panel of that name, RESUME goes on with the session of that id, THEME changes the colours or lets the
-    person choose.
+    shows the panel of that name, EDIT_PLAN lets the person edit the value and says `/plan edited TEXT`, RESUME goes on
+    with the session of that id, THEME changes the colours or lets the person choose.
     """
 
     NEW = "new"
@@ -26,6 +26,7 @@ class ActionKind(StrEnum):
     COPY = "copy"
     SUBMIT = "submit"
     OPEN = "open"
+    EDIT_PLAN = "edit-plan"
     RESUME = "resume"
     THEME = "theme"
 

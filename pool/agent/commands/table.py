@@ -21,6 +21,7 @@ from pool.agent.commands import (
     records,
     session,
     settings,
+    work,
     worktrees,
 )
 from pool.agent.commands.kinds import Command, CommandError, CommandResult, Rows, Typed, said
@@ -30,7 +31,7 @@ from pool.wire.errors import ServerProblem
 from pool_tools.network.rules import RuleError
 from pool_tools.text import visible
 
-_GROUPS = (session, settings, approvals, context, network, records, files, gitwork, worktrees, look, mcp)
+_GROUPS = (session, settings, approvals, context, network, records, files, gitwork, worktrees, look, mcp, work)
 _COMMAND = re.compile(r"/([A-Za-z][\w-]*)(?:\s+(.*))?", re.DOTALL)
 NEAR = 0.5
 """How alike a name has to be to be offered for one that does not exist."""
@@ -89,15 +90,15 @@ def find(name: str) -> Command | None:
     return _BY_NAME.get(name.lower())
 
 
-def complete(line: str, conversation: Conversation) -> list[Completion]:
-    """What a line that begins with `/` could become, best first."""
+def complete(line: str, conversation: Conversation | None) -> list[Completion]:
+    """What a line that begins with `/` could become, best first; without a conversation only names are known."""
     if not line.startswith("/"):
         return []
     name, blank, rest = line[1:].partition(" ")
     if not blank:
         return [Completion(f"/{c.name}", c.hint, c.help) for c in _beginning(name.lower())][:MOST_COMPLETIONS]
     command = find(name)
-    if command is None or command.arguments is None:
+    if command is None or command.arguments is None or conversation is None:
         return []
     before, _, last = rest.rpartition(" ")
     lead = f"/{name} {before} " if before else f"/{name} "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pool.agent.calls import Outcome
@@ -105,8 +105,10 @@ class ProgressGuard(Guard):
 
     name = "progress"
 
-    def __init__(self, limits: Limits, reads_after_plan: int) -> None:
+    def __init__(self, limits: Limits, reads_after_plan: int, only_reading: Callable[[], bool] = lambda: False) -> None:
+        """only_reading says whether nothing may be changed now, so that reading is all that there is to do."""
         self._limits = limits
+        self._only_reading = only_reading
         self._reads_after_plan = reads_after_plan
         self._idle = 0.0
         self._told = False
@@ -131,7 +133,8 @@ class ProgressGuard(Guard):
 
     def after_call(self, run: RunState, outcome: Outcome) -> CallNote | None:
         self._moved = self._moved or changed_anew(run, outcome)
-        if self._reads_after_plan and self._reads >= self._reads_after_plan and not self._reads_told:
+        reading = self._only_reading()
+        if not reading and self._reads_after_plan and self._reads >= self._reads_after_plan and not self._reads_told:
             self._reads_told = True
             detail = f"{self._reads} turns of reading since the plan was complete"
             text = f"[Pool] {detail}. Make the change now, or say what is missing."
@@ -140,10 +143,8 @@ class ProgressGuard(Guard):
         if not note_after or self._told or self._idle < note_after:
             return None
         self._told = True
-        text = (
-            "[Pool] For a while no file was changed and no new test result came. "
-            "Take a step that changes something, or answer with what you know."
-        )
+        step = "Answer" if reading else "Take a step that changes something, or answer"
+        text = f"[Pool] For a while no file was changed and no new test result came. {step} with what you know."
         return CallNote(text, "no progress for a while")
 
     def after_calls(self, run: RunState, outcomes: Sequence[Outcome]) -> Verdict | None:

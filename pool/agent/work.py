@@ -1,0 +1,44 @@
+"""What a session sets out to do: the model's list of steps, and the plan that waits for the user."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pool.agent.approvals import Approvals
+from pool.agent.loop import Agent
+from pool.agent.plan import PlanState
+from pool.agent.todo import TodoList
+from pool.config.settings import Mode
+from pool.events import Body
+from pool.sessions.workrows import WorkRows
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Both, of one session. They are in its log, and come back with it."""
+
+    todo: TodoList
+    plan: PlanState
+
+    @classmethod
+    def of(cls, tell: Callable[[Body], object], earlier: WorkRows, *, confined: bool) -> Work:
+        """As an earlier log has it. confined: commands run in a sandbox that was proven to work."""
+        plan = PlanState(tell, earlier.plan, Mode.AUTO if confined else Mode.DEFAULT)
+        return cls(TodoList(tell, earlier.todo), plan)
+
+    def attach(self, agent: Agent, approvals: Approvals, begin: Callable[[], object]) -> None:
+        """Take part in each run of an agent. begin is called when one begins, before its prompt enters the history."""
+        approvals.follow_mode(self.plan.follow)
+
+        def on_prompt() -> str:
+            begin()
+            return self.plan.begin(approvals.mode)
+
+        agent.on_prompt = on_prompt
+        agent.before_end = lambda finished: self.plan.end(finished, approvals.mode)
+
+    def restore(self, rows: WorkRows) -> None:
+        """Go back to what a log says."""
+        self.todo.restore(rows.todo)
+        self.plan.restore(rows.plan)

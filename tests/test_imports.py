@@ -15,6 +15,7 @@ NEVER_AT_START = {
     "acp",
     "click",
     "git",
+    "keyring",
     "mcp",
     "pathspec",
     "prompt_toolkit",

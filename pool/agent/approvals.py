@@ -13,6 +13,7 @@ from pool.agent.rules.kept import KeptApprovals, KeptError, fingerprint
 from pool.agent.rules.ruleset import RuleSet, Verdict
 from pool.agent.rules.suggest import parsed, suggest
 from pool.agent.rules.syntax import SHELL, Action
+from pool.agent.secretuse import SecretUse
 from pool.config.settings import Mode
 from pool.events import Body, ModeChanged, Notice
 from pool.ports import ApprovalAnswer, ApprovalRequest, Approver, Remember, SuggestedRule
@@ -71,6 +72,8 @@ class Approvals:
         self._followers: list[Callable[[Mode], object]] = []
         self.sandboxed = sandboxed
         self.read_only_sandbox = _never
+        self.secrets: SecretUse | None = None
+        """What commands may be given, and which get it unasked."""
         self.rules = rules
         self._desk = Desk[ApprovalRequest, ApprovalAnswer]()
         self._hidden: HiddenFiles | None = None
@@ -125,6 +128,8 @@ class Approvals:
             return by_mode
         if fingerprint(tool, args) in self._exact:
             return ApprovalAnswer(True, "rule", "this exact call was approved before")
+        if self.secrets is not None and (wanted := self.secrets.wanted(tool, args)):
+            return self._with_secrets(self.secrets, wanted, verdict, tool, args)
         match verdict.action:
             case Action.ASK if verdict.guards or self.mode is not Mode.ALLOW_ALL:
                 return self._by_rule(verdict, tool, args, free=isinstance(by_mode, ApprovalAnswer))
@@ -136,6 +141,19 @@ class Approvals:
                 why = f"{by_mode}; {verdict.why}" if verdict.why else by_mode
                 rules = suggest(self.rules, tool, args)
                 return Unsettled(why, rules, _lift(rules, self._modes(effect)))
+
+    def _with_secrets(
+        self, use: SecretUse, wanted: Sequence[str], verdict: Verdict, tool: str, args: Mapping[str, Any]
+    ) -> ApprovalAnswer | Unsettled:
+        """A command that gets secrets is asked about in every mode, unless the user has allowed this very pair."""
+        if asked := use.asked(wanted, str(args["command"])):
+            why = f"it gets the secret {', '.join(asked)}"
+            more = f"; {verdict.why}" if verdict.action is Action.ASK else ""
+            lift = f"The user can allow the pair for good with: pool secrets allow {asked[0]} 'COMMAND *'."
+            return Unsettled(why + more, lift=lift)
+        if verdict.action is Action.ASK:
+            return self._by_rule(verdict, tool, args, free=True)
+        return ApprovalAnswer(True, "rule", f"the user lets such a command have the secret {', '.join(wanted)}")
 
     def _by_rule(self, verdict: Verdict, tool: str, args: Mapping[str, Any], *, free: bool) -> Unsettled:
         """The question where a rule asks, or because of secrets."""

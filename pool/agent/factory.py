@@ -23,6 +23,7 @@ from pool.agent.guards.claims import ClaimsGuard
 from pool.agent.guards.replies import ReplyGuard
 from pool.agent.guards.thinking import ThinkingGuard
 from pool.agent.history import History
+from pool.agent.hooksetup import session_hooks
 from pool.agent.hub import EventHub
 from pool.agent.instructions import RELOAD, SessionInstructions, instructions_for
 from pool.agent.limits import Limits
@@ -62,6 +63,7 @@ from pool_tools.toolbox import Toolbox
 from pool_tools.workspace import Workspace
 
 if TYPE_CHECKING:
+    from pool.agent.hooking import SessionHooks
     from pool.agent.undoing import SessionUndo
     from pool.extend.mcp.servers import McpServers
     from pool.sessions.checkpoints.checkpoints import Checkpoints
@@ -175,6 +177,9 @@ async def open_session(settings: Settings, approver: Approver, extras: Extras = 
         agent, replies = _assemble(
             *(settings, link, hub, approvals, questions, tools, confinement, workspace.ledger.clear, opened),
             *(found.block, kept, extras.guards, work.todo.for_model),
+            session_hooks(
+                settings, toolbox.commands, hub, lambda: approvals.mode.value, resumed=bool(opened.earlier.messages)
+            ),
         )
         work.attach(agent, approvals, lambda: _begin(instructions, agent, kept, mcp))
         opening = (*opened.notes, *use.notes, *unfinished)
@@ -311,6 +316,7 @@ def _assemble(
     kept: Checkpointer | None,
     more_guards: Callable[[], Sequence[Guard]],
     kept_words: Callable[[], str],
+    hooks: SessionHooks | None,
 ) -> tuple[Agent, ReplyStream]:
     shape = link.dialect.shape
     check_shape(opened.earlier, native=shape.sets_window)
@@ -360,14 +366,15 @@ def _assemble(
         history=history,
         replies=replies,
         calls=CallRunner(
-            tools, approvals, hub, questions.clock, lambda effect: policy_words(effect, sandbox.describe()), kept
+            tools, approvals, hub, questions.clock, lambda effect: policy_words(effect, sandbox.describe()), kept, hooks
         ),
-        room=RoomMaker(compactor, history, replies, allowed=settings.auto_compact),
+        room=RoomMaker(compactor, history, replies, allowed=settings.auto_compact, hooks=hooks),
         steering=steering,
         going_on=GoingOn(questions),
         guards=guards,
         limits=limits,
         head=opened.earlier.head,
+        hooks=hooks,
         labels=Labels(workspace, link.model, link.display, lambda: approvals.mode.value, confinement.found.tier),
     )
     return agent, replies

@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from pool.events import Body, CallOutput, ContentDelta, Envelope, Event, ReasoningDelta
 from pool.ports import EventLog
+from pool_tools.masking import NO_MASK
 
 _JOINED = (ReasoningDelta, ContentDelta, CallOutput)
 
@@ -43,6 +44,8 @@ class EventHub:
         self.session = session
         self.run = ""
         self.turn = 0
+        self.mask = NO_MASK
+        """What no event may hold: secrets, which the log and the faces get as their names."""
         self._agent = agent
         self._log = log
         self._seq = next_seq
@@ -51,6 +54,8 @@ class EventHub:
 
     def emit(self, body: Body, call: str = "") -> Event:
         """Stamp, log (durable kinds) and deliver. When it returns, a durable event is on disk."""
+        if self.mask:
+            body = self.mask.within(body)
         envelope = Envelope(
             self.session, self.run, self.turn, self._seq, time.time(), time.monotonic(), self._agent, call
         )

@@ -18,13 +18,14 @@ usage: pool [COMMAND] ...
   pool run "PROMPT"     work a prompt to its end, without questions (see pool run --help)
   pool -p "PROMPT"      the same
   pool ps               the runs that live: pool run --detach, and sessions that are open
-  pool attach ID        show a detached run, steer it, answer what it asks; Ctrl-C leaves it
+  pool attach ID        show a detached run, steer it, answer what it asks; leaving it lets it go on
   pool stop ID          end a detached run; --now kills it
   pool exec -p "PROMPT" the same with the flags and the records of Poolside's pool exec
   pool batch FILE       many prompts (JSON lines), several at a time, each in a folder of its own; --resume goes on
   pool approvals        what you approved for good in this checkout: list, forget RULE, forget all
   pool config           the configuration: show, set, check, trust, import
   pool mcp              MCP servers: list, add, remove, test
+  pool secrets          values that single commands may be given: list, add, allow, remove
   pool sessions         the sessions on disk: list, show, search, rename, delete, prune, path
   pool report [ID]      one screen about a session: asked, done, not verified, changed, tested, denied
   pool diff             what a session, a run or the working tree changed
@@ -59,13 +60,14 @@ COMMANDS = {
     "run": ("pool.headless.command", "main"),
     "chat": ("pool.cli.chat", "main"),
     "ps": ("pool.headless.live.ps", "main"),
-    "attach": ("pool.headless.live.attach", "main"),
+    "attach": ("pool.cli.attach", "main"),
     "stop": ("pool.headless.live.stop", "main"),
     "exec": ("pool.headless.poolside", "main"),
     "batch": ("pool.headless.batch.command", "main"),
     "approvals": ("pool.headless.approvals", "main"),
     "config": ("pool.cli.config.command", "main"),
     "mcp": ("pool.cli.mcp.command", "main"),
+    "secrets": ("pool.cli.secrets.command", "main"),
     "sessions": ("pool.headless.sessions", "main"),
     "diff": ("pool.headless.diff", "main"),
     "commit": ("pool.headless.commit", "main"),

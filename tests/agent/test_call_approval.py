@@ -68,7 +68,7 @@ async def desk(folder: Path, *steps: Step, **changes: Any) -> AsyncGenerator[Des
     questions = Questions()
     async with ModelServer(*steps) as server:
         settings = Settings(folder, base_url=server.url, model=MODEL, mode=Mode.DEFAULT, sandbox=SandboxChoice.OFF)
-        settings = replace(settings, ephemeral=True, **changes)
+        settings = replace(settings, **{"ephemeral": True, **changes})
         async with open_session(settings, questions) as session:
             here = Desk(session, questions, server)
             arriving = session.hub.subscribe()
@@ -162,6 +162,7 @@ async def test_an_answer_takes_as_long_as_it_takes(tmp_path: Path) -> None:
         finished = await running
         assert finished.reason is StopReason.MAX_SECONDS
         assert limit <= finished.seconds < 2 * limit
+        assert here.seen(CallFinished)[0].seconds < limit
 
 
 async def test_stopping_takes_the_question_back(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from pool_tools.sandbox.memscope import TakesScope, find_scope
 from pool_tools.sandbox.sharednet import SharesNetwork
 from pool_tools.sandbox.trial import only_reads
 from pool_tools.scratch import HasScratch, Scratch
+from pool_tools.secretenv import NO_SECRETS, CommandSecrets
 from pool_tools.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -41,10 +42,15 @@ class Commands:
         sandbox: Sandbox,
         extra_env: Mapping[str, str] | None = None,
         network: SessionNetwork | None = None,
+        secrets: CommandSecrets = NO_SECRETS,
     ) -> None:
-        """extra_env are variables that the user wants commands to have. network is what they reach, if anything."""
+        """extra_env are variables that the user wants commands to have. network is what they reach, if anything.
+
+        secrets are values that single commands may be given; no output shows them.
+        """
         self.workspace = workspace
         self.sandbox = sandbox
+        self.secrets = secrets
         self._extra_env = dict(extra_env or {})
         self._network = network
         self._memory_kept = 0
@@ -80,10 +86,22 @@ class Commands:
         limit: float,
         on_output: Callable[[bytes], None],
         on_restored: Callable[[Sequence[str]], object] | None = None,
+        secrets: Sequence[str] = (),
     ) -> Ended:
-        """Run a command line in bash (sh where there is none), as `run_command` does. Raises `ToolError`."""
+        """Run a command line in bash (sh where there is none), as `run_command` does. Raises `ToolError`.
+
+        secrets are the names of those that it gets.
+        """
         argv = (self.program("bash") or _FALLBACK_SHELL, "-c", command)
-        return await self.run(argv, limit, on_output, on_restored=on_restored)
+        if not self.secrets:
+            return await self.run(argv, limit, on_output, on_restored=on_restored)
+        env = self.secrets.environment(secrets)
+        # Of every command: one that got no secret may print a file that another wrote.
+        stream = self.secrets.mask.stream()
+        try:
+            return await self.run(argv, limit, lambda data: on_output(stream.feed(data)), env, on_restored)
+        finally:
+            on_output(stream.end())
 
     async def run(
         self,

@@ -12,6 +12,7 @@ from pool_tools.capture import HeadTail
 from pool_tools.commands import Commands
 from pool_tools.jobs import Job, Jobs
 from pool_tools.limits import OUTPUT_HEAD_CHARS, OUTPUT_TAIL_CHARS
+from pool_tools.secretenv import secrets_note, wanted_secrets, with_secrets
 from pool_tools.shell import PROGRAMS_TOLD, command_argument, signal_name
 from pool_tools.text import clip, few, plural, printable, visible
 
@@ -71,6 +72,7 @@ class JobTool:
     def __init__(self, commands: Commands) -> None:
         self._commands = commands
         self._jobs = Jobs(commands)
+        self.spec = with_secrets(JobTool.spec, commands.secrets)
 
     @property
     def jobs(self) -> Jobs:
@@ -86,6 +88,7 @@ class JobTool:
             case Action.START:
                 seconds = _lifetime(args)
                 title = f"Run in the background in {visible(str(self._commands.folder))}, {seconds:.0f} s at most"
+                title += secrets_note(args, self._commands.secrets)
                 return Preview("command", title, printable(command_argument(args)))
             case Action.LIST:
                 return Preview("text", "List jobs", "")
@@ -122,7 +125,7 @@ class JobTool:
         command = command_argument(args)
         lifetime = _lifetime(args)
         unreachable = await self._commands.share_network()
-        job = self._jobs.start(command, lifetime)
+        job = self._jobs.start(command, lifetime, wanted_secrets(args))
         await self._jobs.wait(job, START_SECONDS)
         note = f"its ports cannot be reached from other calls: {unreachable}" if unreachable and job.running else ""
         return _result(job, output, note)

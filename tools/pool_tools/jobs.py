@@ -130,8 +130,9 @@ class Jobs:
             raise ToolError(f"There is no job {job_id.strip()!r}. Known jobs: {known}.")
         return found
 
-    def start(self, command: str, limit: float) -> Job:
-        """Start a command that may run for limit seconds. Raises `ToolError` if too many run."""
+    def start(self, command: str, limit: float, secrets: Sequence[str] = ()) -> Job:
+        """Start a command that may run for limit seconds, with these secrets. Raises `ToolError` if too many run."""
+        self._commands.secrets.environment(secrets)
         running = [job.id for job in self.all() if job.running]
         if len(running) >= JOBS_AT_ONCE:
             raise ToolError(f"{JOBS_AT_ONCE} jobs are running: {', '.join(running)}. Stop one first.")
@@ -141,10 +142,10 @@ class Jobs:
         self._last += 1
         job = Job(str(self._last), command, limit)
         self._jobs[job.id] = job
-        job.task = asyncio.get_running_loop().create_task(self._run(job))
+        job.task = asyncio.get_running_loop().create_task(self._run(job, secrets))
         return job
 
-    async def _run(self, job: Job) -> None:
+    async def _run(self, job: Job, secrets: Sequence[str]) -> None:
         def feed(data: bytes) -> None:
             job.output.feed(data)
             job.news.set()
@@ -153,7 +154,7 @@ class Jobs:
             job.restored = tuple(what)
 
         try:
-            job.ended = await self._commands.shell(job.command, job.limit, feed, restored)
+            job.ended = await self._commands.shell(job.command, job.limit, feed, restored, secrets)
         except ToolError as error:
             job.failure = str(error)
         except asyncio.CancelledError:

@@ -13,6 +13,7 @@ from pool_tools.arguments import integer_argument, text_argument
 from pool_tools.blocking import CancelFlag, run_blocking
 from pool_tools.limits import EDITABLE_BYTES, LINE_CHARS, READ_CHARS, READ_LINES
 from pool_tools.lines import cut_line, shown_line
+from pool_tools.masking import Mask
 from pool_tools.paths import Place
 from pool_tools.text import plural, size
 from pool_tools.textfile import TextFile, binary_kind, decode, line_end, lines_of
@@ -107,7 +108,7 @@ class ReadTool:
             return ToolResult(True, f"{name} is empty (0 bytes).", result_data)
         if offset > len(lines):
             raise ToolError(f"{name} has {plural(len(lines), 'line')}; there is no line {offset}.")
-        window = _window(lines[offset - 1 : offset - 1 + limit], offset)
+        window = _window(lines[offset - 1 : offset - 1 + limit], offset, self._workspace.mask)
         self._workspace.ledger.show(place.real, data, now, len(lines), window.whole_ranges())
         text = _header(file) + window.text + _footer(window, len(lines))
         truncated = window.last < len(lines) or bool(window.cut)
@@ -123,7 +124,7 @@ class ReadTool:
         cut_off = len(raw) == _WINDOW_BYTES
         if cut_off and len(lines) > 1:
             lines.pop()
-        window = _window(lines[:limit], offset)
+        window = _window(lines[:limit], offset, self._workspace.mask)
         text = (
             f"[{name} is large: {size(length)}, lines not counted]\n{window.text}\n"
             f"[shown up to line {window.last}; for more, read with offset {window.last + 1}, or search]"
@@ -139,13 +140,13 @@ def _arguments(args: Mapping[str, Any]) -> tuple[str, int, int]:
     return path, offset, limit if limit > 0 else READ_LINES
 
 
-def _window(lines: list[str], first: int) -> _Window:
-    """As many of lines as fit, at least one; lines are numbered from first."""
+def _window(lines: list[str], first: int, mask: Mask) -> _Window:
+    """As many of lines as fit, at least one, without secrets; lines are numbered from first."""
     out: list[str] = []
     cut: list[int] = []
     chars = 0
     for number, line in enumerate(lines, first):
-        plain = shown_line(line)
+        plain = shown_line(mask.text(line))
         entry = f"{number}|{cut_line(plain)}"
         if out and chars + len(entry) > READ_CHARS:
             break

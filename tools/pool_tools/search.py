@@ -23,6 +23,7 @@ from pool_tools.folders import open_folder
 from pool_tools.globs import compile_glob
 from pool_tools.limits import SEARCH_HITS, SEARCH_LINE_CHARS, SEARCH_SECONDS
 from pool_tools.lines import shown_line
+from pool_tools.masking import Mask
 from pool_tools.search_worker import BAD_PATTERN
 from pool_tools.secretfiles import left_out, looks_secret
 from pool_tools.text import clip, clip_around, size, visible
@@ -116,7 +117,7 @@ class SearchTool:
         reason = ""
         for program in programs:
             try:
-                return _collect(flag, program, job, pattern, glob)
+                return _collect(flag, program, job, pattern, glob, self._workspace.mask)
             except _BadPattern as bad:
                 reason = reason or str(bad)
             except OSError as error:
@@ -181,7 +182,7 @@ def _worker(job: _Job, pattern: str) -> _Program:
     return _Program((sys.executable, "-I", str(_WORKER)), job.root, json.dumps(request).encode())
 
 
-def _collect(flag: CancelFlag, program: _Program, job: _Job, pattern: str, glob: str) -> ToolResult:
+def _collect(flag: CancelFlag, program: _Program, job: _Job, pattern: str, glob: str, mask: Mask) -> ToolResult:
     wanted = compile_glob(glob) if glob and not job.is_file else None
     below = len(job.start) + 1 if job.start else 0
     hits: list[_Hit] = []
@@ -190,7 +191,7 @@ def _collect(flag: CancelFlag, program: _Program, job: _Job, pattern: str, glob:
     lines = _lines(flag, program)
     try:
         for line in lines:
-            hit = _hit(line)
+            hit = _hit(line, mask)
             if hit is None or (wanted and not wanted.fullmatch(os.fsdecode(os.fsencode(hit.path)[below:]))):
                 continue
             if not job.is_file and looks_secret(os.path.basename(hit.path)):
@@ -261,7 +262,7 @@ def _whole_lines(flag: CancelFlag, source: int, deadline: float) -> Iterator[byt
             pending = b""
 
 
-def _hit(line: bytes) -> _Hit | None:
+def _hit(line: bytes, mask: Mask) -> _Hit | None:
     try:
         message = json.loads(line)
     except ValueError:
@@ -271,7 +272,8 @@ def _hit(line: bytes) -> _Hit | None:
     data = message["data"]
     raw = _bytes(data["lines"])
     start = len(raw[: data["submatches"][0]["start"]].decode("utf-8", "surrogateescape")) if data["submatches"] else 0
-    text = raw.decode("utf-8", "surrogateescape")
+    text = mask.text(raw.decode("utf-8", "surrogateescape"))
+    start = min(start, len(text))
     path = os.fsdecode(_bytes(data["path"])).removeprefix("./")
     return _Hit(path, data["line_number"], shown_line(clip_around(text.rstrip("\r\n"), start, SEARCH_LINE_CHARS)))
 

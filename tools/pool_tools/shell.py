@@ -21,6 +21,7 @@ from pool_tools.limits import SHELL_SECONDS, SHELL_SECONDS_MOST
 from pool_tools.network.traffic import Flow
 from pool_tools.process import Ended
 from pool_tools.sandbox.landlock import Landlock
+from pool_tools.secretenv import secrets_note, wanted_secrets, with_secrets
 from pool_tools.spill import Spills
 from pool_tools.supervisor import SIGNALLED
 from pool_tools.text import few, printable, visible
@@ -79,11 +80,13 @@ class ShellTool:
     def __init__(self, commands: Commands) -> None:
         self._commands = commands
         self._spills = Spills(commands.scratch)
+        self.spec = with_secrets(ShellTool.spec, commands.secrets)
 
     def preview(self, args: Mapping[str, Any]) -> Preview:
         command, seconds, _ = _arguments(args)
         title = f"Run in {visible(str(self._commands.folder))}"
-        return Preview("command", f"{title}, {seconds:.0f} s at most", printable(command))
+        given = secrets_note(args, self._commands.secrets)
+        return Preview("command", f"{title}, {seconds:.0f} s at most{given}", printable(command))
 
     async def run(self, args: Mapping[str, Any], output: OutputSink) -> ToolResult:
         command, seconds, note = _arguments(args)
@@ -91,7 +94,8 @@ class ShellTool:
         live = _Live(capture, output)
         earlier = await run_blocking(tell_earlier, self._commands.workspace)
         try:
-            ended = await self._commands.shell(command, seconds, live.feed)
+            given = wanted_secrets(args)
+            ended = await self._commands.shell(command, seconds, live.feed, secrets=given)
         finally:
             live.close()
         foreign = await run_blocking(tell_changes, self._commands.workspace)

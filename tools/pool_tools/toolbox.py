@@ -16,6 +16,7 @@ from pool_tools.read import ReadTool
 from pool_tools.sandbox.base import Sandbox
 from pool_tools.sandbox.bounds import MEMORY_KEPT_FOR_SERVER
 from pool_tools.search import SearchTool
+from pool_tools.secretenv import NO_SECRETS, CommandSecrets
 from pool_tools.shell import ShellTool
 from pool_tools.workspace import Workspace
 from pool_tools.write import WriteTool
@@ -36,11 +37,12 @@ class Toolbox:
         sandbox: Sandbox,
         extra_env: Mapping[str, str] | None = None,
         network: SessionNetwork | None = None,
+        secrets: CommandSecrets = NO_SECRETS,
     ) -> None:
         """extra_env are variables that the user wants commands to have, besides the allowed ones. network is what
-        commands reach, and stays its maker's to close.
+        commands reach, and stays its maker's to close. secrets are what single commands may be given.
         """
-        self._commands = Commands(workspace, sandbox, extra_env, network)
+        self._commands = Commands(workspace, sandbox, extra_env, network, secrets)
         self._jobs = JobTool(self._commands)
         self.tools: tuple[Tool, ...] = (
             ReadTool(workspace),

@@ -15,6 +15,7 @@ from pool_tools.blocking import CancelFlag
 from pool_tools.gitshape import belongs_to_git
 from pool_tools.ledger import Ledger
 from pool_tools.limits import EDITABLE_BYTES
+from pool_tools.masking import NO_MASK
 from pool_tools.paths import Place, Root, Walk
 from pool_tools.text import size, unescape_name, visible
 
@@ -57,6 +58,8 @@ class Workspace:
         self._roots = tuple(_open_root(path) for path in (root, *extra_roots))
         self._owned = True
         self.ledger = Ledger()
+        self.mask = NO_MASK
+        """What is kept out of all that is shown of files."""
 
     @property
     def root(self) -> Path:
@@ -74,6 +77,7 @@ class Workspace:
         other._roots = self._roots
         other._owned = False
         other.ledger = Ledger()
+        other.mask = self.mask
         return other
 
     def close(self) -> None:

@@ -11,7 +11,7 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from pool.sessions.checkpoints.beneath import parent_of, read_at, state_of
@@ -57,6 +57,8 @@ class FileTree:
         self._own = False
         self.in_git = False
         self.first: Look | None = None
+        self.withheld: Callable[[bytes], bool] = lambda data: False
+        """Says whether contents may not be kept, since a secret is in them."""
         self.stop = threading.Event()
         """Set from another thread, it ends the first look with `Stopped`."""
 
@@ -346,6 +348,9 @@ class FileTree:
         key = key_of(data)
         if key in self._contents:
             return key
+        if self.withheld(data):
+            self._found.add(path, "it holds a secret of yours (pool secrets)")
+            return ""
         if self._contents.kept_bytes + len(data) > self._limits.all_bytes:
             self._found.add(path, "the session keeps no more")
             return ""

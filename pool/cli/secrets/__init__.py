@@ -1,0 +1,1 @@
+"""`pool secrets`: values that single commands may be given."""

@@ -12,7 +12,7 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from pool.agent.approvals import Approvals, Unsettled
 from pool.agent.checkpointing import Checkpointer, joined
@@ -34,11 +34,19 @@ from pool.wire.coerce import clean_name, coerce
 from pool.wire.reading import BrokenCall, RawCall, Reading
 from pool_tools import Effect, Preview, Tool, ToolError, ToolResult
 from pool_tools.api import StandsForTools, Step, SteppedTool, effect_of
+from pool_tools.text import clip
+
+if TYPE_CHECKING:
+    from pool.agent.editchecks import EditChecks
+    from pool.agent.hooking import HookedCall, SessionHooks
 
 NO_NAME = "unnamed"
 """What a call without a name is called in the history; strict servers want a name."""
 
 NO_REASON = "No reason was given."
+
+ARGUMENTS_CHARS = 2_000
+"""So much of arguments that a hook has changed the model is told."""
 
 
 @dataclass(slots=True)
@@ -51,8 +59,16 @@ class PreparedCall:
     refusal: str = ""
     data: dict[str, Any] = field(default_factory=dict[str, Any])
     preview: Preview = Preview("text", "", "")
+    denied: str = ""
+    """Why a hook does not let it run."""
+    added: list[str] = field(default_factory=list[str])
+    """What hooks want the model to be told with the result."""
+    done: Outcome | None = None
+    """The outcome of the tool itself, before hooks and checks had their say."""
     found: tuple[ChangedFile, ...] = ()
     """What the files say that the call changed."""
+    seconds: float = 0.0
+    """How long the tool ran; what a person was waited for is no part of it."""
 
     @property
     def effect(self) -> Effect:
@@ -106,14 +122,21 @@ class CallRunner:
         clock: WaitingClock,
         policy: PolicyWords,
         checkpoints: Checkpointer | None = None,
+        hooks: SessionHooks | None = None,
+        checks: EditChecks | None = None,
     ) -> None:
-        """clock counts the time that people are waited for; policy is shown with a question."""
+        """clock counts the time that people are waited for; policy is shown with a question.
+
+        checks look at files around an edit.
+        """
         self.tools = {t.spec.name: t for t in tools}
         self._approvals = approvals
         self._hub = hub
         self._clock = clock
         self._policy = policy
         self._checkpoints = checkpoints
+        self._hooks = hooks
+        self._checks = checks
         self.finished: dict[str, Outcome] = {}
         self._gate: Gate = _open_gate
 
@@ -179,7 +202,9 @@ class CallRunner:
         outcomes: list[Outcome] = []
         batch: list[PreparedCall] = []
         for call in [*calls, None]:
-            if call is not None and (call.refusal or call.effect is Effect.READ):
+            if call is not None:
+                await self._ask_hooks(call)
+            if call is not None and (call.refusal or (call.effect is Effect.READ and not self._is_hooked(call))):
                 batch.append(call)
                 continue
             # Looked at first, so that what asks then asks in call order.
@@ -193,7 +218,7 @@ class CallRunner:
 
     async def _look(self, call: PreparedCall) -> None:
         """Find out what a call would do, for people."""
-        if call.refusal or call.tool is None:
+        if call.refusal or call.denied or call.tool is None:
             return
         try:
             call.preview = await asyncio.to_thread(call.tool.preview, call.args)
@@ -201,21 +226,21 @@ class CallRunner:
             call.refusal, call.data = str(error), dict(error.data)
 
     async def _run_one(self, call: PreparedCall) -> Outcome:
-        started = time.monotonic()
         try:
             outcome = await self._approve_and_run(call)
             self.finished[call.call.id] = outcome
         except asyncio.CancelledError:
-            cut = Outcome(call.call.name, call.args, call.effect, "interrupted", "", changes=call.found)
-            self._finished(call, cut, started)
+            if call.done is not None:
+                # Only what follows a call was cut: the call itself is done.
+                self.finished[call.call.id] = call.done
+            cut = call.done or Outcome(call.call.name, call.args, call.effect, "interrupted", "", changes=call.found)
+            self._finished(call, cut)
             raise
-        self._finished(call, outcome, started)
+        self._finished(call, outcome)
         return outcome
 
-    def _finished(self, call: PreparedCall, outcome: Outcome, started: float) -> None:
-        body = CallFinished(
-            outcome.name, outcome.status, outcome.text, time.monotonic() - started, outcome.data, outcome.changes
-        )
+    def _finished(self, call: PreparedCall, outcome: Outcome) -> None:
+        body = CallFinished(outcome.name, outcome.status, outcome.text, call.seconds, outcome.data, outcome.changes)
         self._hub.emit(body, call.call.id)
 
     async def _approve_and_run(self, call: PreparedCall) -> Outcome:
@@ -226,6 +251,10 @@ class CallRunner:
         self._hub.emit(proposed, call.call.id)
         if call.refusal or tool is None:
             return Outcome(name, call.args, call.effect, "invalid", call.refusal, call.data)
+        if call.denied:
+            self._hub.emit(ApprovalGiven(False, "hook", call.denied, call.call.id), call.call.id)
+            text = _with(f"{name} was not run: {call.denied}", call.added)
+            return Outcome(name, call.args, call.effect, "denied", text, {"denied_by": "hook"})
         if blocked := self._gate(name, call.args):
             return Outcome(name, call.args, call.effect, "blocked", blocked)
         answer = await self._approval(_subject(call, tool))
@@ -236,16 +265,54 @@ class CallRunner:
 
     async def _run_kept(self, call: PreparedCall, tool: Tool) -> Outcome:
         """Run a call between two looks at the files."""
-        kept = self._checkpoints if call.effect is not Effect.READ else None
+        # A hook may change any file.
+        effect = Effect.EXECUTE if self._is_hooked(call) else call.effect
+        kept = self._checkpoints if effect is not Effect.READ else None
         if kept is not None:
-            await kept.before(call.call.id, call.effect, call.args)
+            await kept.before(call.call.id, effect, call.args)
         self._hub.emit(CallStarted(call.call.name), call.call.id)
         try:
-            outcome = await self._run_tool(call, tool)
+            outcome = await self._run_checked(call, tool)
         finally:
             if kept is not None:
                 call.found = await kept.after()
+            if call.done is not None:
+                call.done = replace(call.done, changes=joined(call.done.changes, call.found))
         return replace(outcome, changes=joined(outcome.changes, call.found))
+
+    async def _run_checked(self, call: PreparedCall, tool: Tool) -> Outcome:
+        """Run a call, then the hooks that follow it, then the checks of what it has edited."""
+        checks = self._checks if call.effect is Effect.WRITE else None
+        if checks is not None:
+            await checks.before(call.args)
+        call.done = outcome = await self._run_tool(call, tool)
+        if self._hooks is not None and self._is_hooked(call):
+            changed = [change.path for change in outcome.changes]
+            said = await self._hooks.after_tool(_hooked(call, tool), outcome.status, outcome.text, changed)
+            call.added += [*([said.blocked] if said.blocked else []), *said.added]
+        call.done = outcome = replace(outcome, text=_with(outcome.text, call.added))
+        if checks is not None and outcome.status == "ok":
+            report = await checks.after(call.args)
+            outcome = replace(outcome, text=_with(outcome.text, [report.text]), data={**outcome.data, **report.data})
+        return outcome
+
+    # -- hooks
+
+    def _is_hooked(self, call: PreparedCall) -> bool:
+        if self._hooks is None or call.tool is None or call.refusal:
+            return False
+        subject = _subject(call, call.tool)
+        return self._hooks.about(subject.name, subject.args)
+
+    async def _ask_hooks(self, call: PreparedCall) -> None:
+        """What the hooks before a call make of it: it may be denied, or become another, which is then approved."""
+        if self._hooks is None or call.tool is None or not self._is_hooked(call):
+            return
+        said = await self._hooks.before_tool(_hooked(call, call.tool))
+        call.denied, call.added = said.blocked, list(said.added)
+        if said.arguments is not None and said.arguments != call.args:
+            call.args = said.arguments
+            call.added.insert(0, f"[a hook changed the arguments; what ran is: {_short(said.arguments)}]")
 
     async def confirm(self, number: str, name: str, step: Step) -> str:
         """Why a step of the user's own command may not be taken, "" if it may; number tells its questions apart."""
@@ -300,12 +367,17 @@ class CallRunner:
             subject = _Subject(
                 f"{call.call.id}.{next(asked)}", call.call.id, call.call.name, step.args, step.gravity, step.preview
             )
-            answer = await self._approval(subject)
+            asked_at = time.monotonic()
+            try:
+                answer = await self._approval(subject)
+            finally:
+                call.seconds -= time.monotonic() - asked_at
             if answer.allowed:
                 return ""
             refused.append(answer)
             return answer.reason or NO_REASON
 
+        started = time.monotonic()
         try:
             if isinstance(tool, SteppedTool):
                 result = await tool.run_steps(call.args, output, confirm)
@@ -316,6 +388,8 @@ class CallRunner:
         except Exception as error:  # a defect in a tool must not cost the run
             self._hub.emit(Notice("error", f"the tool {call.call.name} failed inside: {error!r}"), call.call.id)
             result = ToolResult(False, f"{call.call.name} failed: {error}")
+        finally:
+            call.seconds += time.monotonic() - started
         changes = tuple(ChangedFile(c.path, c.kind, c.added, c.removed) for c in result.changes)
         if refused and not result.ok:
             data = {**result.data, "denied_by": refused[-1].by}
@@ -329,6 +403,21 @@ def _subject(call: PreparedCall, tool: Tool) -> _Subject:
     if isinstance(tool, StandsForTools):
         name, args = tool.rules_name(args), tool.rules_args(args)
     return _Subject(call.call.id, call.call.id, name, args, call.effect, call.preview)
+
+
+def _hooked(call: PreparedCall, tool: Tool) -> HookedCall:
+    from pool.agent.hooking import HookedCall
+
+    subject = _subject(call, tool)
+    return HookedCall(call.call.id, call.call.name, call.args, subject.name, subject.args, tool.spec.parameters)
+
+
+def _with(text: str, more: Sequence[str]) -> str:
+    return "\n\n".join(part for part in (text, *more) if part)
+
+
+def _short(args: Mapping[str, Any]) -> str:
+    return clip(json.dumps(args, ensure_ascii=False), ARGUMENTS_CHARS)
 
 
 def _object(arguments: str) -> dict[str, Any]:

@@ -63,6 +63,8 @@ async def last_words(replies: ReplyStream, history: History, run: RunState, stop
             reading = await replies.last_word(history, history.data, LastWord(CLOSING_TOKENS, show=True))
     except (ServerProblem, TimeoutError):
         return
+    finally:
+        run.usage += replies.cut_usage
     run.usage += replies.usage
     text = reading.content.strip()
     if text and reading.ending in (Ending.WHOLE, Ending.LENGTH):

@@ -89,7 +89,7 @@ class Exchange:
     """Sends requests of one conversation.
 
     `usage` is that of the last reply; `prefill_rate` how many tokens of prompt a second the server reads, 0 if unknown;
-    `broken_off` what had come of a reply whose reading was cancelled.
+    `broken_off` what had come of a reply whose reading was cancelled, and `cut_usage` what it had cost.
     """
 
     def __init__(
@@ -113,6 +113,7 @@ class Exchange:
         self._plain_builder: RequestBuilder | None = None
         self._thinking_off = False
         self.broken_off: Reading | None = None
+        self.cut_usage = Usage()
         self.counts = False
         """Whether the server has sent the running token count that was asked for."""
         self._unknown_window_said = False
@@ -170,15 +171,22 @@ class Exchange:
         self._hub.emit(Waiting("prefill", f"about {estimate.tokens:,} tokens"))
         now = time.monotonic()
         clock = _Clock(now, now)
-        self.broken_off = None
+        self.broken_off, self.cut_usage = None, Usage()
         allowed = ask.tool_choice != "none"
         expect = replace(self._expect, max_tokens=max_tokens, window=self.window, calls_allowed=allowed)
+        frame = builder.build((), max_tokens=max_tokens, tool_choice=ask.tool_choice, extra=extra)
+        sent = raw_tokens(frame) + self._sizes.total(ask.messages)
         try:
             reading = await self._read(ask, body, expect, clock)
+        except asyncio.CancelledError:
+            # Before the first token nobody knows how much of the prompt the server has read.
+            if clock.first:
+                self._measure(self.link.client.reading, sent, clock, report)
+                self.cut_usage = self.usage
+            raise
         finally:
             self._warn_of_trace()
-        frame = builder.build((), max_tokens=max_tokens, tool_choice=ask.tool_choice, extra=extra)
-        self._measure(reading, raw_tokens(frame) + self._sizes.total(ask.messages), clock, report)
+        self._measure(reading, sent, clock, report)
         self.counts = self.counts or bool(ask.watch and ask.watch.counted)
         self.link.look_again()
         self._say_unknown_window()
@@ -223,7 +231,8 @@ class Exchange:
                 await stream.aclose()
                 return client.stopped(cut.why)
         except asyncio.CancelledError:
-            self.broken_off = client.stopped(INTERRUPTED) if clock.first and not ask.beside else None
+            reading = client.stopped(INTERRUPTED)
+            self.broken_off = reading if clock.first and not ask.beside else None
             raise
         if ended is not None:
             return replace(client.reading, repairs=(*client.reading.repairs, ended.why, CLOSED_BY_HAND))
@@ -232,9 +241,9 @@ class Exchange:
     def _show(self, event: ClientEvent, clock: _Clock, *, show: bool) -> None:
         emit = self._hub.emit
         match event:
-            case Pause(state=state, detail=detail, seconds=seconds):
+            case Pause(state=state, detail=detail, seconds=seconds, number=number, most=most):
                 clock.try_again(seconds)
-                emit(Waiting(state, detail, seconds=seconds))
+                emit(Waiting(state, detail, seconds=seconds, number=number, most=most))
                 return
             case Restarted(why=why):
                 emit(ContentRetracted("discarded"))
@@ -267,13 +276,21 @@ class Exchange:
             if self._meter.shortfall(sent, usage.prompt):
                 self._warn_of_shortfall(sent, usage.prompt)
             self._meter.learn(sent, usage.prompt)
+        self._learn_rate(usage, (clock.first or now) - max(clock.sent, min(clock.tried, now)), report)
+        usage = self._with_cached(usage, report, whole=bool(reading.finish))
         self.usage = usage
         waited = min(clock.tried, now) - clock.sent
         first = (clock.first or now) - clock.sent
-        self._learn_rate(usage, first - waited, report)
         self._hub.emit(UsageReported(usage, first, now - clock.sent, report.kept, report.broken, waited))
         if lost := self.prefix.usage(usage, report, whole=bool(reading.finish)):
             self._hub.emit(Notice("info", lost))
+
+    def _with_cached(self, usage: Usage, report: PrefixReport, *, whole: bool) -> Usage:
+        """The usage of a reply that was cut, with its cached share guessed: its running count has no word on it."""
+        cached = self.prefix.likely_cached(report)
+        if whole or usage.cached or not cached:
+            return usage
+        return replace(usage, cached=min(cached, usage.prompt), estimated=True)
 
     def _learn_rate(self, usage: Usage, seconds: float, report: PrefixReport) -> None:
         """Learn how fast the server reads from a prompt of which it is known how much was not cached."""

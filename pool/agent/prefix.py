@@ -78,6 +78,10 @@ class PrefixWatch:
         self.last_break = f"request {self.requests}: {why}"
         return PrefixReport(kept, why)
 
+    def likely_cached(self, report: PrefixReport) -> int:
+        """Tokens that the server has probably cached of a request: the prompt before, on one that caches; 0 unknown."""
+        return self._prompt if self._cache_told and not report.broken else 0
+
     def usage(self, usage: Usage, report: PrefixReport, *, whole: bool = True) -> str:
         """What the server's count says about its cache: "" or a line for people.
 

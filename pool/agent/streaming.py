@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -59,6 +60,11 @@ class ReplyStream:
     def usage(self) -> Usage:
         """Tokens of the last reply, all its requests together."""
         return self.exchange.usage
+
+    @property
+    def cut_usage(self) -> Usage:
+        """Tokens of a reply that was interrupted, 0 if none was or nothing had come of it."""
+        return self.exchange.cut_usage
 
     @property
     def broken_off(self) -> Reading | None:
@@ -181,7 +187,11 @@ class ReplyStream:
             watch=next_watch,
             thinking_off=False,
         )
-        reading = _without_repetition(await self.exchange.ask(going_on), next_watch)
+        try:
+            reading = _without_repetition(await self.exchange.ask(going_on), next_watch)
+        except asyncio.CancelledError:
+            self.exchange.cut_usage += before
+            raise
         self.exchange.usage = before + self.usage
         reasoning = "\n".join(t for t in (thought, reading.reasoning) if t.strip())
         repairs = (*stopped.repairs, *reading.repairs, CLOSED_BY_HAND)

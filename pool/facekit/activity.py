@@ -83,6 +83,8 @@ class Activity:
     turn: int = 0
     expected: float = 0.0
     retry_at: float = 0.0
+    tries: str = ""
+    turn_since: float = 0.0
     progress: float = -1.0
     _in_run: bool = False
     _chars: int = 0
@@ -153,12 +155,15 @@ class Activity:
         new = max(0, body.prompt_tokens - self._known)
         self.context = body.prompt_tokens
         self.expected = new / self.speed.reading if self.speed.reading else 0.0
+        self.turn_since, self.tries = now, ""
         self._enter(Phase.PREFILL, now, f"about {body.prompt_tokens:,} tokens")
 
     def _wait(self, body: Waiting, now: float) -> None:
         self._enter(_WAITING.get(body.state, Phase.CONNECTING), now, body.detail)
         self.progress = body.progress
         self.retry_at = now + body.seconds if body.seconds else 0.0
+        if body.number:
+            self.tries = f"try {body.number}" + (f" of {body.most}" if body.most else "")
 
     def _stream(self, phase: Phase, chars: int, now: float) -> None:
         if self.phase is not phase:
@@ -204,15 +209,18 @@ class Activity:
             case Phase.THINKING | Phase.WRITING:
                 return [self.phase.value, self._amount(seconds), _time(seconds)]
             case Phase.ARGUMENTS:
-                return [f"writing {self.detail}", f"{self._chars:,} characters", _time(seconds)]
+                amount = f"{self._chars:,} characters" if self._chars else "its arguments"
+                return [f"writing {self.detail}", amount, _time(seconds)]
             case Phase.TOOL:
                 return [f"running {self.detail}".rstrip(), _time(seconds)]
-            case Phase.RETRY:
-                left = self.retry_at - now
-                again = f"again in {left:.0f} s" if left > 0 else "now"
-                return [self.phase.value, self.detail, again]
+            case Phase.RETRY | Phase.CONNECTING | Phase.QUEUED | Phase.LOADING if self.tries and self.detail:
+                return [self.phase.value, self.detail, self._next_try(now), _in_all(now - self.turn_since)]
             case _:
                 return [self.phase.value, self.detail, _time(seconds)]
+
+    def _next_try(self, now: float) -> str:
+        left = self.retry_at - now
+        return f"{self.tries} in {left:.0f} s" if left > 0 else f"{self.tries} now"
 
     def _amount(self, seconds: float) -> str:
         tokens = self._chars / CHARS_PER_TOKEN
@@ -225,6 +233,10 @@ class Activity:
         if self.expected > SLOW_AFTER_SECONDS:
             return f"{seconds:.0f} s of about {self.expected:.0f} s"
         return _time(seconds)
+
+
+def _in_all(seconds: float) -> str:
+    return f"{time} in all" if (time := _time(seconds)) else ""
 
 
 def _time(seconds: float) -> str:

@@ -44,11 +44,13 @@ EXCERPT_CHARS = 60
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Nothing is being received: state as in `events.Waiting`; seconds until the next try, 0 if none is planned."""
+    """Nothing is being received: state, number and most as in `events.Waiting`; seconds until the next try."""
 
     state: str
     detail: str
     seconds: float = 0.0
+    number: int = 0
+    most: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,8 @@ class ChatClient:
                     raise
                 if shown:
                     yield Restarted(str(problem))
-                yield Pause(_state_of(problem), f"{problem.message}; {retry.why}", retry.delay)
+                detail = f"{problem.message}; {retry.why}"
+                yield Pause(_state_of(problem), detail, retry.delay, retry.number, retry.most)
                 await asyncio.sleep(retry.delay)
 
     async def _attempt(self, body: bytes, expect: Expectation) -> AsyncGenerator[ReadingEvent]:

@@ -39,10 +39,15 @@ MIN_LAST_GAP_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """Send the same turn again, after delay seconds. why is for people: what is waited for."""
+    """Send the same turn again, after delay seconds. why is for people: what is waited for.
+
+    number is which try that will be, from 2; most is how many there are at most, 0 where time is the limit.
+    """
 
     delay: float
     why: str
+    number: int = 0
+    most: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,19 +78,20 @@ class RetryPolicy:
             case ServerProblem(kind=ProblemKind.REFUSED):
                 patience = self.wait_server_seconds if contacted_before else self.first_contact_seconds
                 gap = min(gap, REFUSED_GAP_SECONDS)
-                return self._until(patience, elapsed, gap, "nothing listens at the server's address")
+                return self._until(patience, elapsed, gap, attempt, "nothing listens at the server's address")
             case ServerProblem(kind=ProblemKind.UNREACHABLE) if contacted_before:
-                return self._until(self.wait_server_seconds, elapsed, gap, "the server cannot be reached")
+                return self._until(self.wait_server_seconds, elapsed, gap, attempt, "the server cannot be reached")
             case ServerProblem(kind=ProblemKind.LOADING) | ServerProblem(status=HTTPStatus.BAD_GATEWAY):
                 return self._while_loading(problem, attempt, elapsed, gap)
             case ServerProblem(kind=ProblemKind.BUSY):
                 return self._while_busy(problem, attempt, gap)
             case ServerProblem(kind=ProblemKind.DROPPED) if attempt <= RESENDS:
-                return Retry(gap, "the connection broke")
+                return Retry(gap, "the connection broke", attempt + 1, RESENDS + 1)
             case ServerProblem(kind=ProblemKind.SERVER_ERROR) if attempt <= RESENDS:
-                return Retry(gap, "the server failed")
+                return Retry(gap, "the server failed", attempt + 1, RESENDS + 1)
             case ServerProblem(kind=ProblemKind.TIMEOUT, received=True) if attempt <= RESENDS_AFTER_SILENCE:
-                return Retry(gap, "the server fell silent in the middle of a reply")
+                why = "the server fell silent in the middle of a reply"
+                return Retry(gap, why, attempt + 1, RESENDS_AFTER_SILENCE + 1)
             case _:
                 return None
 
@@ -94,12 +100,12 @@ class RetryPolicy:
         gap = min(self.base_seconds * GROWTH**exponent, self.cap_seconds)
         return gap * (1.0 + JITTER * rng.random())
 
-    def _until(self, limit: float, elapsed: float, gap: float, why: str) -> Retry | None:
+    def _until(self, limit: float, elapsed: float, gap: float, attempt: int, why: str) -> Retry | None:
         """Wait by time, not by count, with one last try right at the limit."""
         left = limit - elapsed
         if left < MIN_LAST_GAP_SECONDS:
             return None
-        return Retry(min(gap, left), f"{why}; giving up in {left:.0f} s")
+        return Retry(min(gap, left), f"{why}; giving up in {left:.0f} s", attempt + 1)
 
     def _while_loading(self, problem: ServerProblem, attempt: int, elapsed: float, gap: float) -> Retry | None:
         """A server that is there and will be ready: at most max_attempts, unless the user asked for a longer wait."""
@@ -109,15 +115,16 @@ class RetryPolicy:
             return None
         loading = problem.kind is ProblemKind.LOADING
         why = "the server is loading the model" if loading else "the model server behind the gateway is not up"
-        return Retry(max(gap, _asked(problem)), why)
+        return Retry(max(gap, _asked(problem)), why, attempt + 1)
 
     def _while_busy(self, problem: ServerProblem, attempt: int, gap: float) -> Retry | None:
         if attempt >= self.max_attempts:
             return None
         if problem.retry_after is None:
-            return Retry(gap, "the server is busy")
+            return Retry(gap, "the server is busy", attempt + 1, self.max_attempts)
         asked = _asked(problem)
-        return Retry(asked + gap - min(gap, self.base_seconds), f"the server asked to wait {asked:.0f} s")
+        delay = asked + gap - min(gap, self.base_seconds)
+        return Retry(delay, f"the server asked to wait {asked:.0f} s", attempt + 1, self.max_attempts)
 
 
 def _asked(problem: ServerProblem) -> float:

@@ -173,7 +173,9 @@ async def test_a_stop_in_a_thought_keeps_nothing_of_it(tmp_path: Path) -> None:
         working = asyncio.ensure_future(talk.submit("One?"))
         await driver.until_body(ReasoningDelta, "Point 5 ")
         talk.stop()
-        await working
+        stopped = await working
+        assert stopped.usage.estimated
+        assert stopped.usage.prompt > 100 < stopped.usage.completion + 100
         await talk.submit("Two?")
     assert server.bodies[1]["messages"][1:] == [{"role": "user", "content": "One?\n\nTwo?"}]
 

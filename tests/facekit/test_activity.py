@@ -127,8 +127,15 @@ def test_an_approval_says_that_it_waits_for_the_person() -> None:
 def test_a_retry_counts_down() -> None:
     line = Line()
     line.start()
-    line.say(Waiting("retry", "the server closed the connection", seconds=8.0))
-    assert line.words(3.0) == "trying again · the server closed the connection · again in 5 s"
+    line.say(TurnStarted(6000, 8000))
+    line.now += 20.0
+    line.say(Waiting("retry", "the server closed the connection", seconds=8.0, number=2, most=3))
+    assert line.words(3.0) == "trying again · the server closed the connection · try 2 of 3 in 5 s · 23 s in all"
+    line.say(Waiting("connecting", "nothing listens; giving up in 50 s", seconds=4.0, number=3))
+    assert line.words(5.0) == "connecting · nothing listens; giving up in 50 s · try 3 now · 28 s in all"
+    line.say(TurnStarted(6000, 8000))
+    line.say(Waiting("connecting"))
+    assert "try" not in line.words()
 
 
 def test_minutes_are_minutes_and_the_end_is_blank() -> None:

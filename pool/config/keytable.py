@@ -23,6 +23,8 @@ from pool.config.kinds import (
 from pool.config.mcp import for_checkout, servers_of
 from pool.config.settings import MODE_ALIASES, SANDBOX_ALIASES, THINKING_LEVELS, Mode, SandboxChoice
 from pool.config.uikeys import UI_KEYS
+from pool.config.web import TABLE as WEB_TABLE
+from pool.config.web import WEB_KEYS
 from pool_tools.home import expanded
 
 TABLES = {
@@ -37,8 +39,10 @@ TABLES = {
     "context": "What happens when the window fills up.",
     "prompt": "The system prompt.",
     "agents_md": "AGENTS.md files.",
+    "skills": "Skills. See skills.md.",
     "mcp": "MCP servers in general. See mcp.md.",
     "diagnostics": "Checks of what was edited. See hooks.md.",
+    "web": WEB_TABLE,
     "git": "Commits that Pool makes. See sessions.md.",
     "ui": "The full-screen interface. See interface.md.",
     "guards": "Thresholds of the guards. 0 switches a rule off. See guards.md.",
@@ -340,6 +344,23 @@ _REST = (
         "agents_md.tokens",
         Trust.LOWER,
     ),
+    Key("skills.read", Switch(), "Look for skills.", "skills.read", Trust.FREE, flag="--no-skills"),
+    Key(
+        "skills.tokens",
+        Count(),
+        "What the list of skills may take of the prompt, in tokens.",
+        "skills.tokens",
+        Trust.LOWER,
+        danger="more of your context goes to the list of skills",
+    ),
+    Key(
+        "skills.without",
+        Texts(),
+        "Names of skills that are not used.",
+        "skills.without",
+        Trust.ADDS,
+        adds=True,
+    ),
     Key(
         "git.assisted_by",
         Switch(),
@@ -382,4 +403,5 @@ _REST = (
     ),
 )
 
-KEYS: tuple[Key, ...] = (*_TOP, *_SERVER, *_MODEL, *_MAY, *BUDGET_KEYS, *_REST, *HOOK_KEYS, *UI_KEYS, *GUARD_KEYS)
+_OWN = (*_TOP, *_SERVER, *_MODEL, *_MAY, *BUDGET_KEYS, *_REST)
+KEYS: tuple[Key, ...] = (*_OWN, *WEB_KEYS, *HOOK_KEYS, *UI_KEYS, *GUARD_KEYS)

@@ -11,6 +11,7 @@ from pool.config.guards import GuardSettings
 from pool.config.hooks import Hook
 from pool.config.interface import InterfaceSettings
 from pool.config.mcp import McpSettings
+from pool.config.web import WebSettings
 
 USUAL_PORTS = (8000, 30000, 8080, 11434, 1234)
 """Where local servers listen by default: vLLM, SGLang, llama.cpp, Ollama, LM Studio."""
@@ -120,6 +121,15 @@ class AgentsMd:
 
 
 @dataclass(frozen=True, slots=True)
+class SkillSettings:
+    """How skills are used. tokens is what their list may take of the prompt; without are names of those left out."""
+
+    read: bool = True
+    tokens: int = 1_500
+    without: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Everything that a run needs to know. base_url "" means: look on the usual ports. window 0: ask the server.
 
@@ -158,8 +168,10 @@ class Settings:
     summary_tokens: int = 1500
     sampling: SamplingSettings = SamplingSettings()
     agents_md: AgentsMd = AgentsMd()
+    skills: SkillSettings = SkillSettings()
     assisted_by: bool = False
     mcp: McpSettings = field(default_factory=McpSettings)
+    web: WebSettings = field(default_factory=WebSettings)
     hooks: tuple[Hook, ...] = ()
     diagnostics: DiagnosticsSettings = field(default_factory=DiagnosticsSettings)
     ui: InterfaceSettings = field(default_factory=InterfaceSettings)

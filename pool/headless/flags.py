@@ -28,6 +28,7 @@ def add_session_flags(p: argparse.ArgumentParser) -> None:
     p.add_argument("--system", metavar="WHAT", help="a file, or text, in place of the built-in system prompt")
     p.add_argument("--append-system", metavar="WHAT", help="a file, or text, at the end of the system prompt")
     p.add_argument("--no-agents-md", action="store_true", help="read no AGENTS.md files")
+    p.add_argument("--no-skills", action="store_true", help="use no skills (pool skills lists them)")
     p.add_argument("--thinking", metavar="LEVEL", help="on, off, low, normal, high, or tokens a turn")
     p.add_argument("--max-turns", type=_count, metavar="N", help="model replies (default 40, 0: no limit)")
     p.add_argument("--max-seconds", type=_seconds, metavar="S", help="wall time (default 1800, 0: no limit)")
@@ -46,6 +47,7 @@ def add_session_flags(p: argparse.ArgumentParser) -> None:
     p.add_argument("--plan", action="store_true", help="change nothing, only plan: the same as --mode plan")
     p.add_argument("--mcp", metavar="NAME", action="append", default=[], help="use only these MCP servers (pool mcp)")
     p.add_argument("--no-mcp", action="store_true", help="use no MCP servers")
+    p.add_argument("--fetch", action="store_true", help="let the model read web pages; it asks for each host")
     p.add_argument("--tools", type=_names, metavar="LIST", default=(), help="only these tools, as read,search,shell")
     p.add_argument("--no-tools", type=_names, metavar="LIST", default=(), help="all tools but these")
 

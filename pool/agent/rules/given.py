@@ -7,7 +7,7 @@ from collections.abc import Collection
 from pathlib import PurePosixPath
 
 from pool.agent.rules.ruleset import RuleSet
-from pool.agent.rules.syntax import MCP, Action, Rule, RuleError, parse_rule
+from pool.agent.rules.syntax import MCP, SWITCHED, Action, Rule, RuleError, parse_rule
 from pool.config.settings import Settings, SettingsError
 
 
@@ -21,7 +21,7 @@ def rules_of(settings: Settings, tools: Collection[str]) -> RuleSet:
     rules = _rules(settings)
     for rule in rules:
         # Which tools a server has is known only once it has started.
-        if rule.tool not in tools and not rule.tool.startswith(MCP):
+        if rule.tool not in tools and rule.tool not in SWITCHED and not rule.tool.startswith(MCP):
             near = difflib.get_close_matches(rule.tool, tools, n=1)
             meant = f"did you mean {near[0]}? " if near else ""
             why = f"there is no tool {rule.tool!r}; {meant}The tools are {', '.join(tools)}"

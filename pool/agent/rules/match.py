@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import IntEnum
 from functools import lru_cache
 from itertools import dropwhile
@@ -16,6 +17,7 @@ from pool.agent.rules.syntax import Action, Rule
 from pool.agent.rules.words import Word
 from pool_tools.globs import compile_glob
 from pool_tools.home import home
+from pool_tools.network.rules import WEB_PORTS, HostRule, allow_list
 
 if TYPE_CHECKING:
     # The tables of programs are imported with the first command that is judged.
@@ -131,6 +133,22 @@ def match_action(rule: Rule, words: Sequence[Word]) -> Match:
         return Match.YES
     pattern = rule.words if rule.action is Action.ALLOW or rule.words[-1] == _REST else (*rule.words, _REST)
     return Match.YES if _covers(pattern, words) else Match.NO
+
+
+def match_host(rule: Rule, host: str, port: int) -> Match:
+    """How a rule for hosts meets one. Without a port, an allow rule is for the web's own ports, others for any."""
+    if not rule.pattern:
+        return Match.YES
+    (covered,) = _hosts(rule.pattern)
+    ports = covered.ports
+    if rule.action is not Action.ALLOW and ports == WEB_PORTS:
+        ports = ports | {port}
+    return Match.YES if replace(covered, ports=ports).matches(host, port) else Match.NO
+
+
+@lru_cache(maxsize=256)
+def _hosts(pattern: str) -> tuple[HostRule, ...]:
+    return allow_list([pattern]).hosts
 
 
 def match_path(rule: Rule, path: PurePosixPath, workspace: PurePosixPath) -> Match:

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from pool.agent.rules.match import Match, match_action, match_command, match_path
+from pool.agent.rules.match import Match, match_action, match_command, match_host, match_path
 from pool.agent.rules.paths import real
 from pool.agent.rules.script import FileUse, Script, parse_script
-from pool.agent.rules.syntax import COMMANDS, READS, SHELL, WRITES, Action, Rule
+from pool.agent.rules.syntax import COMMANDS, HOSTS, READS, SHELL, WRITES, Action, Rule
 from pool.agent.rules.words import Word
+from pool_tools.api import ToolError
 from pool_tools.secretfiles import is_secret_file, looks_secret
+from pool_tools.web.address import page_address
 
 if TYPE_CHECKING:
     from pool.agent.rules.commands import Command
@@ -100,6 +102,8 @@ class RuleSet:
     def _by_rules(self, tool: str, args: Mapping[str, Any], *, free_writes: bool) -> Verdict:
         if tool in READS | WRITES:
             return self._path(tool, self.workspace / str(args.get("path") or "."))
+        if tool in HOSTS:
+            return self._host(tool, args)
         command = args.get("command")
         if tool not in COMMANDS or not isinstance(command, str):
             return self._action(tool, args)
@@ -124,6 +128,21 @@ class RuleSet:
             command = Command((Word(tool), *words))
             strict = (r for r in self._rules if r.tool == SHELL and r.action is not Action.ALLOW)
             met += [(r, match_command(r, command), shown) for r in strict]
+        return _worst([m for m in met if m[1]]) or NOTHING
+
+    # -- hosts of the web
+
+    def _host(self, tool: str, args: Mapping[str, Any]) -> Verdict:
+        try:
+            address = page_address(str(args.get("url", "")))
+        except ToolError:
+            # The call fails before it leaves the machine.
+            return NOTHING
+        met = [
+            (r, match_host(r, address.host, address.port), address.authority)
+            for r in self._rules
+            if r.covers_tool(tool)
+        ]
         return _worst([m for m in met if m[1]]) or NOTHING
 
     # -- files

@@ -11,8 +11,23 @@ from typing import TYPE_CHECKING, Any
 from pool.agent.rules.paths import real
 from pool.agent.rules.ruleset import RuleSet, action_words
 from pool.agent.rules.script import FileUse
-from pool.agent.rules.syntax import ACTIONS, COMMANDS, MCP, SHELL, WRITES, Action, Rule, RuleError, parse_rule
+from pool.agent.rules.syntax import (
+    ACTIONS,
+    COMMANDS,
+    HOSTS,
+    MCP,
+    SHELL,
+    SWITCHED,
+    WRITES,
+    Action,
+    Rule,
+    RuleError,
+    parse_rule,
+)
 from pool.ports import SuggestedRule
+from pool_tools.api import ToolError
+from pool_tools.network.rules import WEB_PORTS, HostRule
+from pool_tools.web.address import page_address
 
 if TYPE_CHECKING:
     from pool.agent.rules.commands import Command
@@ -73,7 +88,22 @@ def _candidates(rules: RuleSet, tool: str, args: Mapping[str, Any]) -> tuple[Sug
         return _for_path(rules.workspace, rules.workspace / str(args.get("path") or "."))
     if tool.startswith(MCP):
         return (SuggestedRule(tool, "every call of this tool"),)
+    if tool in HOSTS:
+        return _for_host(args)
+    if tool in SWITCHED:
+        return (SuggestedRule(tool, "every search"),)
     return _for_action(tool, args) if tool in ACTIONS else ()
+
+
+def _for_host(args: Mapping[str, Any]) -> tuple[SuggestedRule, ...]:
+    """The host, and its port where that is none of the web's own."""
+    try:
+        address = page_address(str(args.get("url", "")))
+    except ToolError:
+        return ()
+    ports = WEB_PORTS if address.port in WEB_PORTS else frozenset({address.port})
+    host = str(HostRule(address.host, ports))
+    return (SuggestedRule(f"fetch({host})", f"every page of {host}"),)
 
 
 def _for_action(tool: str, args: Mapping[str, Any]) -> tuple[SuggestedRule, ...]:

@@ -20,6 +20,12 @@ COMMANDS = frozenset({SHELL, "job"})
 ACTIONS = frozenset({"git", "job"})
 """Tools with typed actions: their patterns are for the action and what it is about, as in `git(push origin *)`."""
 
+HOSTS = frozenset({"fetch"})
+"""Tools that reach a host of the web: their patterns are for that, as in `fetch(docs.python.org)`."""
+
+SWITCHED = HOSTS | {"web_search"}
+"""Tools that are there only where the user switches them on: rules about them are right all the same."""
+
 MCP = "mcp__"
 """How the names of MCP tools begin: `mcp__SERVER__TOOL`. A rule's name may end in `*`, as in `mcp__docs__*`."""
 
@@ -123,7 +129,13 @@ def _with_pattern(action: Action, tool: str, pattern: str, text: str, at: int) -
         return Rule(action, tool, "" if pattern == "**" else pattern)
     if pattern == _WILD:
         return Rule(action, tool)
-    takes = f"shell takes a command, {', '.join(sorted(_PATHS))} a path, {', '.join(sorted(ACTIONS))} an action"
+    if tool in HOSTS:
+        _check_host(pattern, text, at)
+        return Rule(action, tool, pattern)
+    takes = (
+        f"shell takes a command, {', '.join(sorted(_PATHS))} a path, {', '.join(sorted(ACTIONS))} an action, "
+        f"{', '.join(sorted(HOSTS))} a host"
+    )
     raise RuleError(text, at, f"{tool} takes no pattern; {takes}")
 
 
@@ -161,6 +173,17 @@ def _shell_words(pattern: str, text: str, at: int) -> tuple[str, ...]:
     if words[0] == _WILD and len(words) > 1:
         raise RuleError(text, at, "`*` cannot stand for a command's name before other words")
     return tuple(words)
+
+
+def _check_host(pattern: str, text: str, at: int) -> None:
+    from pool_tools.network.rules import allow_list
+
+    try:
+        found = allow_list([pattern])
+    except ValueError as error:
+        raise RuleError(text, at, str(error)) from None
+    if any(host.private for host in found.hosts) or found.loopback_ports:
+        raise RuleError(text, at, "private addresses and this machine's are never fetched by a rule; --net names them")
 
 
 def _check_path(pattern: str, text: str, at: int) -> None:

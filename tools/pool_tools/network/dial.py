@@ -9,6 +9,7 @@ import ssl
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
+from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
 from pool_tools.network.addresses import is_own, refusal
@@ -25,6 +26,12 @@ Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 """Gives the addresses of a host, as text. Raises `OSError`."""
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+class Connect(Protocol):
+    """Connects to an address, or to the user's proxy by its name. Raises `OSError`, `TimeoutError`."""
+
+    async def __call__(self, host: str, port: int, *, tls: bool = False) -> Streams: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +53,14 @@ class Route:
     upstream: Upstream | None = None
 
 
+async def connect(host: str, port: int, *, tls: bool = False) -> Streams:
+    """Connect within `CONNECT_SECONDS`."""
+    async with asyncio.timeout(CONNECT_SECONDS):
+        return await asyncio.open_connection(
+            host, port, ssl=ssl.create_default_context() if tls else None, limit=HEAD_BYTES
+        )
+
+
 async def resolve(host: str, port: int) -> Sequence[str]:
     """Addresses of a host by the system's resolver."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -59,9 +74,10 @@ class Dialer:
     `forbid`.
     """
 
-    def __init__(self, environ: Mapping[str, str], resolver: Resolve = resolve) -> None:
+    def __init__(self, environ: Mapping[str, str], resolver: Resolve = resolve, connector: Connect = connect) -> None:
         self._environ = environ
         self._resolve = resolver
+        self._connect = connector
         self._servers: set[tuple[str, int]] = set()
         self._server_addresses: set[tuple[str, int]] = set()
 
@@ -86,8 +102,8 @@ class Dialer:
         addresses = await self._checked(host, port, rule, required=upstream is None)
         try:
             if upstream is None:
-                return Route(*await _first(addresses, port))
-            streams = await _connect(upstream.host, upstream.port, tls=upstream.tls)
+                return Route(*await self._first(addresses, port))
+            streams = await self._connect(upstream.host, upstream.port, tls=upstream.tls)
         except (OSError, TimeoutError) as error:
             where = f"{host}:{port}" if upstream is None else f"the proxy {upstream.host}:{upstream.port}"
             raise Refused(502, f"{where} could not be reached: {error or 'no answer'}") from None
@@ -114,24 +130,16 @@ class Dialer:
                 raise Refused(403, f"{host} lies at {address}, {kind}{remedy}")
         return addresses
 
-
-async def _first(addresses: Sequence[str], port: int) -> Streams:
-    failure: OSError = OSError("no address")
-    for address in addresses:
-        try:
-            return await _connect(address, port)
-        except TimeoutError:
-            failure = OSError(f"no answer from {address}")
-        except OSError as error:
-            failure = error
-    raise failure
-
-
-async def _connect(host: str, port: int, *, tls: bool = False) -> Streams:
-    async with asyncio.timeout(CONNECT_SECONDS):
-        return await asyncio.open_connection(
-            host, port, ssl=ssl.create_default_context() if tls else None, limit=HEAD_BYTES
-        )
+    async def _first(self, addresses: Sequence[str], port: int) -> Streams:
+        failure: OSError = OSError("no address")
+        for address in addresses:
+            try:
+                return await self._connect(address, port)
+            except TimeoutError:
+                failure = OSError(f"no answer from {address}")
+            except OSError as error:
+                failure = error
+        raise failure
 
 
 async def _through(streams: Streams, upstream: Upstream, host: str, port: int) -> None:
@@ -150,6 +158,18 @@ async def _through(streams: Streams, upstream: Upstream, host: str, port: int) -
         status = str(error)
     writer.close()
     raise Refused(502, f"the proxy {upstream.host}:{upstream.port} made no way to {authority}: {status or 'no answer'}")
+
+
+async def own_route(host: str, port: int, environ: Mapping[str, str], *, tls: bool) -> Route:
+    """Streams to a server that the user himself has named, wherever it lies. Raises `Refused`, OSError."""
+    upstream = upstream_for(host, environ, tls=tls)
+    if upstream is None:
+        return Route(*await connect(host, port))
+    streams = await connect(upstream.host, upstream.port, tls=upstream.tls)
+    if not tls:
+        return Route(*streams, upstream)
+    await _through(streams, upstream, host, port)
+    return Route(*streams)
 
 
 def upstream_for(host: str, environ: Mapping[str, str], *, tls: bool) -> Upstream | None:

@@ -16,6 +16,7 @@ from pool_tools.sandbox.base import NoSandbox, ReachesHosts, Sandbox
 if TYPE_CHECKING:
     from pool_tools.network.choice import Network
     from pool_tools.network.connection import Ask
+    from pool_tools.network.dial import Dialer
     from pool_tools.network.proxy import NetworkProxy
 
 
@@ -71,6 +72,22 @@ class SessionNetwork:
     def ask_with(self, ask: Ask) -> None:
         """Ask about hosts that are not on the list. A yes holds for the session, or as long as what ask grants."""
         self._ask = ask
+
+    @property
+    def reached(self) -> AllowList | None:
+        """The hosts that commands reach just now, None for every one."""
+        if self._on:
+            return None
+        return self.proxy.allow if self.proxy else AllowList()
+
+    async def page_dialer(self) -> Dialer:
+        """What Pool itself connects by where the model asks for a page: never to the model server."""
+        from pool_tools.network.dial import Dialer
+
+        dialer = Dialer(self._environ)
+        for host, port in self._forbidden:
+            await dialer.forbid(host, port)
+        return dialer
 
     def grants(self) -> tuple[Grant, ...]:
         """What was granted and still holds, oldest first."""

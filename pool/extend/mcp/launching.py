@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from pool.config.mcp import McpServer
 from pool_tools.commands import Commands
 from pool_tools.home import expanded as with_home
 from pool_tools.sandbox.base import Launch, NoSandbox
+from pool_tools.sandbox.view import REPLACED, replaced
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -32,7 +33,26 @@ def launch_for(server: McpServer, commands: Commands, environ: Mapping[str, str]
     program = server.command
     if "/" not in program:
         program = commands.program(program) or program
-    return commands.sandbox.wrap((str(with_home(program)), *server.args), commands.folder, env)
+    argv = (str(with_home(program)), *server.args)
+    return commands.sandbox.wrap(argv, commands.folder, showing(env, argv, commands.workspace.roots))
+
+
+def showing(env: Mapping[str, str], argv: Sequence[str], roots: Sequence[Path]) -> dict[str, str]:
+    """env with a PATH that ends in the folders of a program and its script, where a sandbox has its own version of
+    what holds them, such as /tmp: it shows the folders of PATH, to be read.
+    """
+    path = env.get("PATH", os.defpath)
+    known = path.split(os.pathsep)
+    folders = (os.path.dirname(word) for word in argv if word.startswith("/") and os.path.isfile(word))
+    more = [
+        folder
+        for folder in dict.fromkeys(folders)
+        if folder not in known
+        and replaced(real := os.path.realpath(folder))
+        and real not in REPLACED
+        and not any(Path(real).is_relative_to(os.path.realpath(root)) for root in roots)
+    ]
+    return {**env, "PATH": os.pathsep.join([path, *more])} if more else dict(env)
 
 
 def expanded(values: Iterable[tuple[str, str]], environ: Mapping[str, str]) -> tuple[tuple[str, str], ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from pool.config.mcp import McpServer
 from pool.extend.mcp import stdio
 from pool.extend.mcp.server import State
 from pool_tools import ToolError
@@ -32,21 +34,25 @@ def processes() -> list[str]:
 
 
 async def test_real_servers_in_the_sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # As in an environment that was activated: commands see the folders of programs, wherever they lie.
-    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+    # As in an environment that was not activated: what the configuration names is seen all the same, under /tmp too.
+    monkeypatch.setenv("PATH", "/usr/local/bin:/usr/bin:/bin")
     if probe(Policy((tmp_path,))).tier == "none":
         pytest.skip("no sandbox works here")
     repository = tmp_path / "work"
     repository.mkdir()
     subprocess.run(["git", "init", "-q", "-b", "main", str(repository)], check=True)
     (repository / "new.txt").write_text("x")
+    (tmp_path / "own").mkdir()
+    script = shutil.copy(HOSTILE, tmp_path / "own" / "server.py")
+    own = McpServer("own", command=sys.executable, args=("-I", "-S", str(script), "env"))
     time_server = real("time", "--local-timezone", "Etc/UTC")
-    async with opened(tmp_path, time_server, real("git"), sandboxed=True) as desk:
+    async with opened(tmp_path, time_server, real("git"), own, sandboxed=True) as desk:
         found = await desk.find("current time")
         now = await desk.call("mcp__time__get_current_time", timezone="Asia/Tokyo")
         status = await desk.call("mcp__git__git_status", repo_path=str(repository))
         with pytest.raises(ToolError, match="timezone"):
             await desk.call("mcp__time__get_current_time")
+        assert (await desk.call("mcp__own__work")).ok
         wrong = await desk.call("mcp__time__get_current_time", timezone="Nowhere/Never")
         names = [(one.name, one.state, len(one.tools)) for one in desk.servers.status()]
     assert found.startswith("mcp__time__get_current_time: ")

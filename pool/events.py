@@ -19,6 +19,7 @@ from pool.eventbase import Body as Body
 from pool.eventbase import ChangedFile as ChangedFile
 from pool.eventbase import Envelope as Envelope
 from pool.eventbase import Usage as Usage
+from pool.hookevents import HookRan as HookRan
 from pool.jsonable import plain as plain
 from pool.stops import STOP_TABLE as STOP_TABLE
 from pool.stops import StopCode as StopCode

@@ -39,4 +39,10 @@ def rule_faults(loaded: LoadedSettings) -> list[str]:
                 origin = loaded.origin(name, text)
                 place = f"{origin.place}:{origin.line}: {name}" if origin.line else origin.place or name
                 faults.append(f"{place}: {error}")
+    for hook in given.hooks:
+        try:
+            if hook.match:
+                parse_rule(Action.DENY, hook.match)
+        except RuleError as error:
+            faults.append(f"hooks.{hook.name}.match: {error}")
     return faults

@@ -71,7 +71,8 @@ class Labels:
 class Agent:
     """One conversation: a history, a model, tools and guards. One run at a time.
 
-    on_prompt is called when a run has begun, before its prompt enters the history; what it gives is added to that.
+    worded gives a prompt as it goes to the model. on_prompt is called when a run has begun, before its prompt enters
+    the history; what it gives is added to that.
     before_end is called with how a run ended, before that is said.
     """
 
@@ -98,6 +99,7 @@ class Agent:
         self.limits = limits
         self.labels = labels
         self.on_prompt: Callable[[], str] = str
+        self.worded: Callable[[str], str] = str
         self.before_end: Callable[[RunFinished], object] = lambda finished: None
         self._replies = replies
         self._calls = calls
@@ -146,6 +148,7 @@ class Agent:
         labels = self.labels
         self.hub.emit(RunStarted(prompt, labels.workspace, labels.model, labels.server, labels.mode(), labels.sandbox))
         self._say_head()
+        prompt = self._state.prompt = self.worded(prompt)
         self._hooks.begin()
         more, waits = self.on_prompt(), self._hooks.look_at_prompts
         if not waits:

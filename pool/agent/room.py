@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pool.agent.compaction import Compactor
 from pool.agent.history import History
 from pool.agent.price import Price
 from pool.agent.state import RunState
 from pool.agent.streaming import ReplyStream
 from pool.extend.agentsmd import NAME
+
+if TYPE_CHECKING:
+    from pool.agent.hooking import SessionHooks
 
 NOTHING_TO_COMPACT = 2
 """Messages of a history that is only the system prompt and a first prompt."""
@@ -30,7 +35,16 @@ class OutOfRoom(Exception):
 class RoomMaker:
     """Prunes or compacts one conversation's history. allowed: without it a history that does not fit ends the run."""
 
-    def __init__(self, compactor: Compactor, history: History, replies: ReplyStream, *, allowed: bool) -> None:
+    def __init__(
+        self,
+        compactor: Compactor,
+        history: History,
+        replies: ReplyStream,
+        *,
+        allowed: bool,
+        hooks: SessionHooks | None = None,
+    ) -> None:
+        self._hooks = hooks
         self._compactor = compactor
         self._history = history
         self._replies = replies
@@ -64,7 +78,18 @@ class RoomMaker:
 
     async def compact(self, run: RunState, guidance: str) -> bool:
         """Compact on request; whether the history became clearly smaller. Raises `ServerProblem`."""
+        refused, more = await self._ask_hooks("asked")
+        if refused:
+            return False
+        guidance = "\n".join(part for part in (guidance, more) if part)
         return await self._compactor.compact(self._history, run, cut_first=False, guidance=guidance)
+
+    async def _ask_hooks(self, reason: str) -> tuple[str, str]:
+        """Why hooks refuse that the history is compacted, "" if they do not, and what they want kept."""
+        if self._hooks is None:
+            return "", ""
+        said = await self._hooks.before_compaction(reason)
+        return said.blocked, said.context
 
     def price_to_compact(self) -> Price:
         """What compacting now would cost: the tokens of the history that would stand in for this one."""
@@ -87,7 +112,10 @@ class RoomMaker:
         if self._useless >= USELESS_COMPACTIONS:
             tokens = max(tokens, self._replies.usage.prompt)
             raise OutOfRoom(f"about {tokens:,} tokens do not fit the window of {window:,}, and compacting did not help")
-        self._helped = await self._compactor.compact(self._history, run, cut_first=cut_first)
+        refused, guidance = await self._ask_hooks("full")
+        if refused:
+            raise OutOfRoom(f"about {tokens:,} tokens do not fit the window of {window:,}; not compacted: {refused}")
+        self._helped = await self._compactor.compact(self._history, run, cut_first=cut_first, guidance=guidance)
         run.forgotten += 1
         self._compacted = run.turns
         run.usage += self._replies.usage

@@ -17,8 +17,11 @@ from pool.events import (
     Event,
     GuardFired,
     HeadSet,
+    HookRan,
     MessageAdded,
     Notice,
+    PlanDecided,
+    PlanProposed,
     ReasoningDelta,
     RunFinished,
     RunStarted,
@@ -293,6 +296,8 @@ def _word(body: Body) -> str:
     match body:
         case GuardFired(guard=guard, action=action, detail=detail, cost=cost):
             return f"guard {guard}: {action}: {one_line(detail)}" + (f" ({one_line(cost)})" if cost else "")
+        case HookRan():
+            return one_line(body.line)
         case Waiting(state=state, detail=detail, seconds=seconds) if state != "prefill":
             then = f", next try in {seconds:.1f} s" if seconds else ""
             return f"waiting ({state}): {one_line(detail)}{then}"
@@ -302,6 +307,10 @@ def _word(body: Body) -> str:
             return f"the user says: {one_line(text)}"
         case SettingChanged(name=name, detail=detail):
             return f"{name}: {one_line(detail)}"
+        case PlanProposed():
+            return "the plan waits: pool run --approve-plan -c carries it out (-f FILE with your changes)"
+        case PlanDecided(decision=decision, mode=mode):
+            return f"plan {one_line(decision)}{f', mode {mode}' if mode else ''}"
         case Compacted(detail=detail):
             return f"compacted: {one_line(detail)}"
         case _:

@@ -19,9 +19,11 @@ from pool.events import (
     ContentRetracted,
     Event,
     GuardFired,
+    HookRan,
     MessageAdded,
     ModeChanged,
     Notice,
+    PlanDecided,
     QuestionAnswered,
     QuestionAsked,
     ReasoningDelta,
@@ -33,7 +35,7 @@ from pool.events import (
     TurnStarted,
 )
 from pool.facekit.clean import clean, cut, expand, one_line
-from pool.facekit.words import closing_words
+from pool.facekit.words import closing_words, plan_words
 from pool.repl.ink import Ink, Role
 from pool.repl.prose import Prose
 from pool.repl.results import Call, finished_lines
@@ -272,6 +274,9 @@ class Feed:
                 words = f"guard {guard}: {action}: {detail}{f' ({cost})' if cost else ''}"
                 self._end_text()
                 self.remark(words, Role.MUTED if action == "note" else Role.WARNING)
+            case HookRan(outcome=outcome):
+                self._end_text()
+                self.remark(body.line, Role.WARNING if outcome in ("failed", "blocked") else Role.MUTED)
             case Notice(level=level, text=text, remedy=remedy):
                 role = {"error": Role.BAD, "warning": Role.WARNING}.get(level, Role.MUTED)
                 self.remark(text, role)
@@ -282,6 +287,8 @@ class Feed:
                 self.remark(f"compacted: {before:,} to {after:,} tokens: {detail}")
             case ModeChanged(mode=mode, before=before):
                 self.remark(f"mode: {before} to {mode}")
+            case PlanDecided(decision=decision, mode=mode):
+                self.remark(plan_words(decision, mode))
             case QuestionAsked(id=name, text=text):
                 self._questions[name] = text
             case QuestionAnswered(id=name, answered=answered, text=text):

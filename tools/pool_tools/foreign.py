@@ -37,8 +37,12 @@ def tell_earlier(flag: CancelFlag, workspace: Workspace) -> str:
     return earlier.text if earlier.changes else ""
 
 
-def tell_changes(flag: CancelFlag, workspace: Workspace, heading: str = BY_COMMAND) -> Foreign:
-    """Compare all seen files with what they were; bring the ledger up to date where the change is told whole."""
+def tell_changes(flag: CancelFlag, workspace: Workspace, heading: str = BY_COMMAND, *, take: bool = False) -> Foreign:
+    """Compare all seen files with what they were; bring the ledger up to date where the change is told whole.
+
+    take: also where it is not, as a file of which a part was read. So it is for what Pool itself had run, such as a
+    formatter: an edit that follows is not refused, and finds its text in the file as it is.
+    """
     try:
         workspace.check()
     except ToolError as gone:
@@ -51,14 +55,24 @@ def tell_changes(flag: CancelFlag, workspace: Workspace, heading: str = BY_COMMA
         found = _stamp_of(path)
         if found == seen.stamp:
             continue
-        change, diff = _changed(workspace, path, seen, room)
+        change, diff = _changed(workspace, path, seen, room, take=take)
         if change is None:
             continue
         changes.append(change)
         room -= diff.count("\n") + 1 if diff else 0
-        told.append(diff or f"{change.path} ({change.kind}{'' if change.kind == 'deleted' else '; read it again'})")
+        told.append(diff or _named(change, take=take))
     text = "\n".join([heading, *told]) if told else ""
     return Foreign(tuple(changes), text)
+
+
+def _named(change: Change, *, take: bool) -> str:
+    """A change without its diff."""
+    if change.kind == "deleted":
+        return f"{change.path} (deleted)"
+    if take:
+        counted = f"+{change.added} -{change.removed} lines" if change.added or change.removed else "large"
+        return f"{change.path} ({counted}, too many to show; its lines may have moved)"
+    return f"{change.path} ({change.kind}; read it again)"
 
 
 def _stamp_of(path: str) -> tuple[int, int, int] | None:
@@ -68,7 +82,7 @@ def _stamp_of(path: str) -> tuple[int, int, int] | None:
         return None
 
 
-def _changed(workspace: Workspace, path: str, seen: Seen, room: int) -> tuple[Change | None, str]:
+def _changed(workspace: Workspace, path: str, seen: Seen, room: int, *, take: bool) -> tuple[Change | None, str]:
     """The change of one file and its diff, "" if it is too long or the old content was not kept."""
     ledger = workspace.ledger
     try:
@@ -86,12 +100,18 @@ def _changed(workspace: Workspace, path: str, seen: Seen, room: int) -> tuple[Ch
     ledger.restamp(path, now)
     if digest(content.data) == seen.digest:
         return None, ""
-    if seen.content is None or binary_kind(content.data):
+    if binary_kind(content.data):
+        return Change(name, "modified"), ""
+    if seen.content is None:
+        if take:
+            ledger.wrote(path, content.data, now, len(lines_of(decode(content.data).text)), False)
         return Change(name, "modified"), ""
     before, after = decode(seen.content), decode(content.data)
     change = Change(name, "modified", *counts(before.text, after.text))
     diff = unified(before.text, after.text, name)
     if not diff or diff.count("\n") >= room:
+        if take:
+            ledger.wrote(path, content.data, now, len(lines_of(after.text)), False)
         return change, ""
     ledger.wrote(path, content.data, now, len(lines_of(after.text)), seen.whole)
     return change, diff

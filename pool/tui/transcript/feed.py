@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
 from pool.events import (
@@ -17,21 +17,25 @@ from pool.events import (
     ContentRetracted,
     Event,
     GuardFired,
+    HookRan,
     MessageAdded,
     ModeChanged,
     Notice,
+    PlanDecided,
     QuestionAnswered,
     QuestionAsked,
     ReasoningDelta,
     RunFinished,
     RunStarted,
     Steered,
+    TodoChanged,
+    TodoItem,
     TurnFinished,
     TurnStarted,
     UsageReported,
 )
 from pool.facekit.decode import events_of
-from pool.facekit.words import figures, without_note
+from pool.facekit.words import figures, plan_words, without_note
 from pool.messages import Role
 from pool.tui.transcript.answer import Answer
 from pool.tui.transcript.callfeed import CallFeed
@@ -44,10 +48,14 @@ from pool.tui.transcript.widget import BlockHandle, Transcript
 
 
 class Feed:
-    """Drives one transcript. Events of subagents are left out. turn_figures: a line of figures after each reply."""
+    """Drives one transcript. Events of subagents are left out. turn_figures: a line of figures after each reply.
+
+    on_todo is called with the model's list of steps when that has changed.
+    """
 
     def __init__(self, transcript: Transcript, *, turn_figures: bool = False) -> None:
         self.turn_figures = turn_figures
+        self.on_todo: Callable[[Sequence[TodoItem]], object] = lambda items: None
         self._to = transcript
         self._calls = CallFeed(transcript)
         self._open: BlockHandle | None = None
@@ -61,6 +69,7 @@ class Feed:
     def clear(self) -> None:
         """Take out all blocks; what still comes of a running reply begins a block of its own."""
         self._to.clear()
+        self.on_todo(())
         self._calls = CallFeed(self._to)
         self._open, self._turn = None, []
 
@@ -223,6 +232,10 @@ class Feed:
             case GuardFired(guard=guard, action=action, detail=detail, cost=cost):
                 tone = Tone.QUIET if action == "note" else Tone.WARNING
                 self._to.add(Quiet(f"guard {guard}: {action}: {detail}{f' ({cost})' if cost else ''}", tone=tone))
+            case HookRan(outcome=outcome):
+                self._end_text()
+                tone = Tone.WARNING if outcome in ("failed", "blocked") else Tone.QUIET
+                self._to.add(Quiet(body.line, tone=tone))
             case Notice(level="error", text=text, remedy=remedy):
                 self._to.add(ErrorCard(text, remedy=remedy))
             case Notice(level=level, text=text, remedy=remedy):
@@ -232,6 +245,10 @@ class Feed:
                 self._to.add(Quiet(f"compacted: {before:,} to {after:,} tokens: {detail}"))
             case ModeChanged(mode=mode, before=before):
                 self._mode_changed(before, mode)
+            case TodoChanged(items=items):
+                self.on_todo(items)
+            case PlanDecided(decision=decision, mode=mode):
+                self._to.add(Quiet(plan_words(decision, mode)))
             case QuestionAsked(id=name, text=text):
                 self._questions[name] = text
             case QuestionAnswered(id=name, answered=answered, text=text):

@@ -19,6 +19,9 @@ ASK = (
 )
 """What is added to each prompt in plan mode."""
 
+WAITS = "the plan waits: /plan shows it, and carries it out, edits or drops it"
+"""Said to people who have not decided."""
+
 CARRY_OUT = "I approve this plan. Carry it out:"
 """What the prompt begins with that an approved plan becomes."""
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from pool.agent.approvals import Approvals
 from pool.agent.loop import Agent
-from pool.agent.plan import PlanState
+from pool.agent.plan import WAITS, PlanState
 from pool.agent.todo import TodoList
 from pool.config.settings import Mode
-from pool.events import Body
+from pool.events import Body, Notice
 from pool.sessions.workrows import WorkRows
 
 
@@ -30,6 +30,8 @@ class Work:
     def attach(self, agent: Agent, approvals: Approvals, begin: Callable[[], object]) -> None:
         """Take part in each run of an agent. begin is called when one begins, before its prompt enters the history."""
         approvals.follow_mode(self.plan.follow)
+        if self.plan.waiting:
+            agent.hub.emit(Notice("info", WAITS))
 
         def on_prompt() -> str:
             begin()

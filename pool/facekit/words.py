@@ -53,6 +53,11 @@ def _files(changes: tuple[ChangedFile, ...]) -> str:
     return f"changed {named}{f' and {more} more' if more > 0 else ''}"
 
 
+def plan_words(decision: str, mode: str) -> str:
+    """What became of a plan, for people."""
+    return f"plan {one_line(decision)}{f', mode {one_line(mode)}' if mode else ''}"
+
+
 def duration(seconds: float) -> str:
     """Seconds in words: "12 s", "3 min 05 s"."""
     whole = int(seconds)

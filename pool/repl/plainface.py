@@ -110,6 +110,13 @@ class PlainFace:
     def copy(self, text: str) -> None:
         """There is no clipboard here."""
 
+    async def edited(self, text: str) -> str | None:
+        """No editor is started here: lines may come from anywhere."""
+        self.say(
+            "no editor can be started here; write what should be different, or use pool run --approve-plan -f FILE"
+        )
+        return None
+
     # -- lines in ----------------------------------------------------------------------------------------------------
 
     async def _work(self) -> None:
@@ -176,13 +183,13 @@ class PlainFace:
             self.leave(STOP_TABLE[StopReason.INTERNAL_ERROR].exit)
 
     def _interrupt(self) -> None:
-        """Stop what works; else leave, a person after the second time."""
+        """Stop what works here; else leave, a person after the second time."""
         now = time.monotonic()
         if not self._person:
             self.leave(STOP_TABLE[StopReason.INTERRUPTED].exit)
-        elif self.chat.busy:
+        elif not self.chat.driver.attached and self.chat.busy:
             self.chat.stop()
-        elif self.chat.asking.decline():
+        elif not self.chat.driver.attached and self.chat.asking.decline():
             return
         elif now - self._interrupted < AGAIN_SECONDS:
             self.leave(0)

@@ -276,8 +276,8 @@ class Screen:
             self.hint("Esc again goes back to an earlier prompt", AGAIN_SECONDS)
 
     def interrupt(self) -> None:
-        """Ctrl-C: stop the run; clear the line; else, twice, leave."""
-        if self._stop_or_decline():
+        """Ctrl-C: stop the run, if it works here; clear the line; else, twice, leave."""
+        if not self.chat.driver.attached and self._stop_or_decline():
             return
         if self.box.text:
             self.take()
@@ -324,14 +324,23 @@ class Screen:
         text = self.pastes.unfold(self.box.text)
         await self._give_away(lambda: self._edited(text))
 
+    async def edited(self, text: str) -> str | None:
+        """Any text in the user's editor; None if there is none, which is said."""
+        out: list[str] = []
+        await self._give_away(lambda: out.extend(self._in_editor(text)))
+        return out[0] if out else None
+
     def _edited(self, text: str) -> None:
+        for changed in self._in_editor(text):
+            self.pastes.clear()
+            self.set_text(changed)
+
+    def _in_editor(self, text: str) -> list[str]:
         try:
-            text = edited(text, dict(os.environ))
+            return [edited(text, dict(os.environ))]
         except EditorError as error:
             self.chat.feed.remark(str(error), Role.BAD)
-            return
-        self.pastes.clear()
-        self.set_text(text)
+            return []
 
     async def _give_away(self, work: Callable[[], None]) -> None:
         """Do something with the terminal while lines wait."""

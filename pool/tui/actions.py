@@ -14,6 +14,7 @@ from pool.facekit import clipboard
 from pool.facekit.activity import Activity
 from pool.facekit.answers import answer_text
 from pool.facekit.editor import EditorError, edited
+from pool.facekit.planasking import PlanAsking
 from pool.facekit.shellline import ShellLine
 from pool.tui.askline import AskLine
 from pool.tui.attention import window_title
@@ -50,16 +51,19 @@ class Actions:
         self._mouse_free = not app.settings.ui.mouse
         self._shell: ShellLine | None = None
         self._told: list[str] = []
+        self.plans = PlanAsking(app.questions.ask, self.send, app.hint, self.spawn)
+        self._edits_plan = False
 
     @property
     def _conversation(self) -> Conversation | None:
         return self._app.driver.conversation
 
-    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Do something in the background; what goes wrong is shown, never lost."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._finished)
+        return task
 
     def _finished(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
@@ -89,7 +93,10 @@ class Actions:
         if self._conversation is None and text.strip() in LEAVING:
             self._app.leave()
             return
-        if text.startswith(COMMAND_MARK) and "\n" not in text.strip():
+        if self._edits_plan:
+            self._edits_plan = False
+            self.command(f"/plan edited {text}")
+        elif text.startswith(COMMAND_MARK) and "\n" not in text.strip():
             self.command(text.strip())
         elif text.startswith(SHELL_MARK) and text[1:].strip():
             self.spawn(self._run_shell(text[1:].strip()))
@@ -227,6 +234,8 @@ class Actions:
                 self.send(action.value)
             case "open":
                 self.panels.open(action.value)
+            case "edit-plan":
+                self._edit_plan(action.value)
             case "theme" if action.value:
                 self.panels.use_theme(action.value)
             case "theme":
@@ -295,6 +304,19 @@ class Actions:
             return
         box.pastes.clear()
         box.set_text(text)
+
+    def _edit_plan(self, plan: str) -> None:
+        """Change the plan that waits in the user's editor; without one, in the box."""
+        try:
+            with self._app.suspend():
+                text = edited(plan, dict(os.environ))
+        except EditorError as error:
+            self._app.box.set_text(plan)
+            self._app.box.focus()
+            self._edits_plan = True
+            self._app.hint(f"{error}. Change the plan here; {self._app.key('send')} keeps it", ENDED_HINT_SECONDS)
+            return
+        self.command(f"/plan edited {text}")
 
     # -- copying ----------------------------------------------------------------------------------------------------
 

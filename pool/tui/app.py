@@ -7,7 +7,6 @@ shows of a run comes from events, what it does to one goes through `Driver`, wha
 from __future__ import annotations
 
 import os
-import sys
 import time
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from textual import events, work
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
-from pool.config.interface import DiffView, Notify
+from pool.config.interface import Notify
 from pool.config.settings import Settings
 from pool.events import ApprovalAsked, Event, QuestionAsked, QueueChanged, RunFinished, RunStarted
 from pool.facekit import images
@@ -27,6 +26,7 @@ from pool.tui.approval import ApprovalPanel
 from pool.tui.attention import guess, notification, window_title
 from pool.tui.base import TerminalApp
 from pool.tui.completion import Completion, Offer
+from pool.tui.diffwidth import DIFF_CELLS
 from pool.tui.firststart import FirstStart
 from pool.tui.keys import APP_KEYS, DEFAULTS, Bound, shown
 from pool.tui.lines import ActivityLine, StatusBar
@@ -37,31 +37,14 @@ from pool.tui.question import QuestionPanel
 from pool.tui.queue import QueueList
 from pool.tui.screens.frame import PanelScreen
 from pool.tui.status import status_parts
-from pool.tui.transcript.block import SIDE_BY_SIDE_CELLS
+from pool.tui.times import AFTER_STOP_SECONDS, AGAIN_SECONDS, PASTE_HINT_SECONDS, QUESTION_HINT_SECONDS, STATUS_SECONDS
+from pool.tui.todoline import TodoLine
 from pool.tui.transcript.feed import Feed
 from pool.tui.transcript.messages import CopyRequested, PathClicked, TailChanged, UrlClicked
 from pool.tui.transcript.reasoning import Show
 from pool.tui.transcript.widget import Transcript
 from pool.tui.vibox import ViPromptBox
 from pool_themes import DEFAULT, Theme
-
-AGAIN_SECONDS = 2.0
-"""A second Ctrl-C within this time leaves; a second Esc within it rewinds."""
-
-AFTER_STOP_SECONDS = 1.0
-"""For so long after a stop no Esc counts as the first of two."""
-
-QUESTION_HINT_SECONDS = 10.0
-PASTE_HINT_SECONDS = 6.0
-
-STATUS_SECONDS = 5.0
-"""How often the branch is looked at while nothing happens."""
-
-LEAST_SIDE_CELLS = 60
-"""With less room each side of a diff would show hardly a word."""
-
-DIFF_CELLS = {DiffView.AUTO: SIDE_BY_SIDE_CELLS, DiffView.SIDE: LEAST_SIDE_CELLS, DiffView.UNIFIED: sys.maxsize}
-"""The room from which on diffs are side by side."""
 
 BEHIND_PANELS = frozenset({"escape", "interrupt", "suspend"})
 """Actions of the app that work while a panel lies over it."""
@@ -96,6 +79,8 @@ class PoolApp(TerminalApp):
         self.transcript = Transcript(reasoning=Show(settings.ui.reasoning.value), id="transcript")
         self.transcript.diff_cells = DIFF_CELLS[settings.ui.diff]
         self.feed = Feed(self.transcript)
+        self.todo = TodoLine()
+        self.feed.on_todo = self.todo.show_items
         self.approval = ApprovalPanel()
         self.box = (ViPromptBox if settings.ui.vi else PromptBox)(self.recall, keys)
         self.completion = Completion()
@@ -128,6 +113,7 @@ class PoolApp(TerminalApp):
     def compose(self) -> ComposeResult:
         yield self.transcript
         with Vertical(id="below"):
+            yield self.todo
             yield self.queue
             yield self.approval
             yield self.questions
@@ -184,6 +170,7 @@ class PoolApp(TerminalApp):
         now = time.monotonic()
         self.activity.take(event, now)
         self.feed.show(event)
+        self.actions.plans.take(event.body)
         match event.body:
             case RunStarted():
                 self.ran = True
@@ -232,7 +219,7 @@ class PoolApp(TerminalApp):
         if self.transcript.new_below:
             return "new output below (End)"
         if self.activity.busy:
-            return f"{self.key('interrupt' if self.settings.ui.vi else 'stop')} stops"
+            return f"{self.key('interrupt' if self.settings.ui.vi and not self.driver.attached else 'stop')} stops"
         return ""
 
     def key(self, action: str) -> str:
@@ -347,6 +334,9 @@ class PoolApp(TerminalApp):
         self._close_completion()
         self._complete()
 
+    def on_todo_line_clicked(self) -> None:
+        self.action_todo()
+
     def on_queue_list_clicked(self, message: QueueList.Clicked) -> None:
         self.actions.take_back(message.waiting)
 
@@ -418,11 +408,11 @@ class PoolApp(TerminalApp):
             self.hint(f"{self.key('stop')} again goes back to an earlier prompt")
 
     def action_interrupt(self) -> None:
-        """Copy a selection; stop the run; empty the box; else, twice, leave."""
+        """Copy a selection; stop the run, if it works here; empty the box; else, twice, leave."""
         now = time.monotonic()
         if text := self.transcript.selected_text or self.box.selected_text:
             self.actions.copy(text)
-        elif self.activity.busy or self.actions.in_shell:
+        elif (self.activity.busy and not self.driver.attached) or self.actions.in_shell:
             self._stopped = now
             self.actions.stop()
         elif self.box.text:
@@ -453,6 +443,9 @@ class PoolApp(TerminalApp):
 
     def action_panels(self) -> None:
         self.actions.panels.show_list()
+
+    def action_todo(self) -> None:
+        self.actions.panels.open("/todo")
 
     def action_palette(self) -> None:
         self.actions.panels.show_palette()

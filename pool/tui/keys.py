@@ -43,6 +43,7 @@ APP_KEYS = (
     Key("mode", ("shift+tab",), "cycle_mode", "next approval mode"),
     Key("fold", ("ctrl+t",), "fold_all", "fold or unfold all thoughts and tool output"),
     Key("panels", ("ctrl+o",), "panels", "panels: context, files changed, jobs, sessions, server"),
+    Key("todo", ("f3",), "todo", "the model's list of steps"),
     Key("palette", ("ctrl+p",), "palette", "everything, by name"),
     Key("help", ("f1",), "help", "this help (also ? on an empty box)"),
     Key("page_up", ("pageup",), "page(-1)", "one page up in the conversation"),

@@ -34,6 +34,7 @@ PANELS = (
     ("Usage", "/usage", "turns, time and tokens"),
     ("Status", "/status", "session, server, model, sandbox"),
     ("Budgets", "/budget", "limits, and what is used of them"),
+    ("Todo", "/todo", "the model's list of steps"),
     ("Jobs", "/jobs", "commands in the background"),
     ("Tools", "/tools", "what the model can call"),
     ("Approvals", "/approvals", "rules, and what you allowed"),
@@ -74,6 +75,9 @@ class Panels:
                 return self._context(conversation)
             case ("stats", ""):
                 self._app.actions.spawn(self._stats(conversation))
+                return True
+            case ("todo", ""):
+                self._app.actions.spawn(self._todo(conversation))
                 return True
             case ("undo", ""):
                 return self._rewind(conversation)
@@ -167,6 +171,11 @@ class Panels:
         finder = Finder(sessions_folder(), conversation.status().workspace, conversation.session.hub.session)
         self._app.push_screen(SessionsScreen(finder), picked)
         return True
+
+    async def _todo(self, conversation: Conversation) -> None:
+        from pool.agent.commands import execute
+
+        self._app.push_screen(Pager("Todo", answer_text(await execute("/todo", conversation))))
 
     # -- reports
 

@@ -39,6 +39,13 @@ class DiffView(StrEnum):
     SIDE = "side"
 
 
+class OnHangup(StrEnum):
+    """What a run does when its terminal goes: end, or go on as a detached one."""
+
+    DETACH = "detach"
+    STOP = "stop"
+
+
 @dataclass(frozen=True, slots=True)
 class InterfaceSettings:
     """How the interface looks and behaves. theme is `auto` or the name of a theme; vi: the prompt box has vi's modes.
@@ -52,4 +59,5 @@ class InterfaceSettings:
     vi: bool = False
     mouse: bool = True
     diff: DiffView = DiffView.AUTO
+    on_hangup: OnHangup = OnHangup.DETACH
     keys: tuple[tuple[str, tuple[str, ...]], ...] = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from pool.config.interface import DiffView, Notify, ReasoningView
+from pool.config.interface import DiffView, Notify, OnHangup, ReasoningView
 from pool.config.keys import Key, Trust
 from pool.config.kinds import Choice, KeyTable, Switch, Text
 
@@ -48,6 +48,15 @@ UI_KEYS = (
         "The mouse is Pool's from the start; F2 gives it to the terminal and takes it back.",
         "ui.mouse",
         Trust.OWNER,
+    ),
+    Key(
+        "ui.on_hangup",
+        Choice(tuple(x.value for x in OnHangup)),
+        "What a run of `pool` does when its terminal goes: go on as a detached one (`pool attach` shows it), or end.",
+        "ui.on_hangup",
+        Trust.OWNER,
+        flag="--on-hangup",
+        make=lambda value: OnHangup(str(value)),
     ),
     Key(
         "keys",

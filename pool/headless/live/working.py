@@ -43,7 +43,7 @@ async def work(
     async with open_session(settings, Questions()) as session:
         conversation = Conversation(session)
         obedience = Obedience(conversation, BY_PERSON)
-        record = _record(session, prompt)
+        record = record_of(session, prompt)
         notifier = Notifier(options.notify, session.hub, record.workspace) if options.notify else None
         with Place(record) as place:
             server = LiveServer(conversation, obedience, record, place)
@@ -55,10 +55,10 @@ async def work(
                 session.hub.emit(Notice("info", said))
             if options.followed:
                 await _first_face(server)
-            with _signals(conversation) as leaving:
+            with ending_signals(conversation) as leaving:
                 finished = await conversation.submit(prompt)
                 failed = await wishes.after(session, finished) if wishes else 0
-                await _linger(server, obedience, leaving)
+                await linger(server, obedience, leaving)
             session.hub.close()
             if notifier is not None:
                 await notifier.close()
@@ -67,7 +67,8 @@ async def work(
             return code
 
 
-def _record(session: Session, prompt: str) -> LiveRecord:
+def record_of(session: Session, prompt: str) -> LiveRecord:
+    """What a live run of this process says of itself in the list of runs."""
     return LiveRecord(
         session=session.hub.session,
         pid=os.getpid(),
@@ -84,7 +85,7 @@ async def _first_face(server: LiveServer) -> None:
             await server.changed.wait()
 
 
-async def _linger(server: LiveServer, obedience: Obedience, leaving: asyncio.Event) -> None:
+async def linger(server: LiveServer, obedience: Obedience, leaving: asyncio.Event) -> None:
     """Stay while a face may ask for more, or something works that one asked for."""
     asked_to_leave = asyncio.create_task(leaving.wait())
     try:
@@ -101,7 +102,7 @@ async def _linger(server: LiveServer, obedience: Obedience, leaving: asyncio.Eve
 
 
 @contextlib.contextmanager
-def _signals(conversation: Conversation) -> Generator[asyncio.Event]:
+def ending_signals(conversation: Conversation) -> Generator[asyncio.Event]:
     """SIGINT and SIGTERM end the run and the process, SIGHUP does nothing; the event says that one has come."""
     loop = asyncio.get_running_loop()
     leaving = asyncio.Event()

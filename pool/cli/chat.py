@@ -7,8 +7,11 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
+from pool.cli.attach import settings_of
 from pool.config.interface import ReasoningView
 from pool.config.settings import SettingsError
+from pool.facekit.live.finding import NoSuchRun, by_id
+from pool.facekit.live.place import Attachment, PlaceError
 from pool.headless.configured import as_text, settings_from
 from pool.headless.flags import add_session_flags, give_back_prompt
 from pool.headless.plain import safe
@@ -34,6 +37,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("prompt", nargs="*", help="a first prompt")
     add_session_flags(p)
     p.add_argument("--trace", metavar="FILE", help="keep the raw bytes of each reply (keys removed) in FILE")
+    p.add_argument("--attach", metavar="ID", default="", help="talk to a detached run (pool ps); leaving lets it go on")
     p.add_argument("--vi", action="store_true", help="edit the prompt with vi's keys (ui.vi in the configuration)")
     p.add_argument(
         "--reasoning", choices=[view.value for view in ReasoningView], help="what is shown of thoughts (ui.reasoning)"
@@ -50,9 +54,13 @@ def main(argv: Sequence[str]) -> int:
     give_back_prompt(args)
     prompt = as_text(" ".join(args.prompt))
     try:
-        settings = settings_from(args, program="pool chat", interactive=sys.stdin.isatty())
-        settings = started_in(args, settings, prompt, "pool chat")
-    except SettingsError as error:
+        attachment = Attachment(by_id(args.attach)) if args.attach else None
+        if attachment is not None:
+            settings = settings_of(attachment.record, "pool chat")
+        else:
+            settings = settings_from(args, program="pool chat", interactive=sys.stdin.isatty())
+            settings = started_in(args, settings, prompt, "pool chat")
+    except (SettingsError, NoSuchRun, PlaceError) as error:
         sys.stderr.write(safe(f"pool chat: {error}", terminal=True) + "\n")
         return EXIT_USAGE
     ui = settings.ui
@@ -60,4 +68,4 @@ def main(argv: Sequence[str]) -> int:
     settings = replace(settings, ui=replace(ui, vi=ui.vi or args.vi, reasoning=shown))
     from pool.repl.command import run_chat
 
-    return run_chat(settings, prompt)
+    return run_chat(settings, prompt, attachment)

@@ -7,16 +7,21 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from pool.cli.themes import own_themes
-from pool.config.interface import AUTO_THEME
-from pool.config.settings import SettingsError
+from pool.config.interface import AUTO_THEME, OnHangup
+from pool.config.settings import Settings, SettingsError
+from pool.facekit.live.place import Attachment
 from pool.headless.configured import as_text, settings_from
 from pool.headless.flags import add_session_flags, give_back_prompt
 from pool.headless.plain import safe
 from pool.headless.startfolder import started_in
 from pool.tui.background import Question
 from pool.tui.browser import in_browser
+
+if TYPE_CHECKING:
+    from pool.agent.control import Conversation
 
 EXIT_USAGE = 2
 
@@ -34,6 +39,11 @@ def parser() -> argparse.ArgumentParser:
     add_session_flags(p)
     p.add_argument("--trace", metavar="FILE", help="keep the raw bytes of each reply (keys removed) in FILE")
     p.add_argument("--theme", metavar="NAME", help="colours (pool themes lists them)")
+    p.add_argument(
+        "--on-hangup",
+        choices=[way.value for way in OnHangup],
+        help="what a run does when the terminal goes: detach (default): go on, pool attach shows it; stop: end",
+    )
     return p
 
 
@@ -43,7 +53,7 @@ def main(argv: Sequence[str]) -> int:
         args = parser().parse_args(list(argv))
     except SystemExit as error:
         return int(error.code or 0)
-    if why := _declined():
+    if why := declined():
         sys.stderr.write(f'pool: {why}; `pool run "PROMPT"` works without it\n')
         return EXIT_USAGE
     give_back_prompt(args)
@@ -53,8 +63,15 @@ def main(argv: Sequence[str]) -> int:
     except SettingsError as error:
         sys.stderr.write(safe(f"pool: {error}", terminal=True) + "\n")
         return EXIT_USAGE
-    if args.theme:
-        settings = replace(settings, ui=replace(settings.ui, theme=args.theme))
+    if args.on_hangup:
+        settings = replace(settings, ui=replace(settings.ui, on_hangup=OnHangup(args.on_hangup)))
+    return show(settings, theme=args.theme or "", prompt=as_text(" ".join(args.prompt)))
+
+
+def show(settings: Settings, *, theme: str = "", prompt: str = "", attachment: Attachment | None = None) -> int:
+    """Show the interface until it is left; the exit code. theme "" is that of the settings."""
+    if theme:
+        settings = replace(settings, ui=replace(settings.ui, theme=theme))
     question = Question()
     if settings.ui.theme == AUTO_THEME and not in_browser(os.environ):
         # Asked before the interface is imported, which takes longer than any answer.
@@ -64,10 +81,16 @@ def main(argv: Sequence[str]) -> int:
     except BaseException:
         question.withdraw()
         raise
-    return run_app(settings, question, prompt=as_text(" ".join(args.prompt)), own_themes=own_themes())
+    return run_app(settings, question, prompt=prompt, own_themes=own_themes(), attachment=attachment, outlive=_outlive)
 
 
-def _declined() -> str:
+async def _outlive(conversation: Conversation) -> int:
+    from pool.headless.live.handover import serve_to_end
+
+    return await serve_to_end(conversation)
+
+
+def declined() -> str:
     """Why the full-screen interface cannot be shown here, "" if it can."""
     if in_browser(os.environ):
         return ""

@@ -5,15 +5,20 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pool.config.settings import Settings, SettingsError
-from pool.events import STOP_TABLE, Event, StopReason
+from pool.events import STOP_TABLE, Event, RunFinished, StopReason
+from pool.facekit.glance import Glance
 from pool.ports import Approver
 
 if TYPE_CHECKING:
+    from pool.agent.commands import CommandResult
     from pool.agent.control import Conversation
-
+    from pool.agent.gitwork.branch import GitState
+    from pool.facekit.live.attaching import AttachedDriver
+    from pool.facekit.live.place import Attachment
 
 END_SECONDS = 5.0
 """How long a run may take to end when the app is left."""
@@ -28,7 +33,12 @@ class Driver:
     the model server's absence. on_event gets every event, on_earlier the
     rows of a session that is gone on with. on_open is called when prompts can be worked, on_failed with why that cannot
     be, and with what to do about it; failure_code is the exit code that fits then.
+
+    conversation is the session here, None until it is open; talk is what a face asks, here or in another process.
     """
+
+    attached = False
+    ended = False
 
     def __init__(
         self,
@@ -63,6 +73,48 @@ class Driver:
     def opening(self) -> bool:
         """Whether the session is on its way."""
         return self._task is not None and not self._task.done() and self.conversation is None
+
+    @property
+    def talk(self) -> Conversation | None:
+        """The conversation."""
+        return self.conversation
+
+    def glance(self) -> Glance | None:
+        """What the status line says; None while there is no session."""
+        if (conversation := self.conversation) is None:
+            return None
+        status = conversation.status()
+        return Glance(status.mode, status.sandbox, status.model, status.window)
+
+    def git_state(self) -> GitState | None:
+        """Branch and changes of the workspace as last seen, None outside of a repository."""
+        from pool.agent.gitwork.branch import branch_from_files
+
+        if self.conversation is not None:
+            return self.conversation.git_state()
+        return branch_from_files(self.settings.workspace)
+
+    async def submit(self, prompt: str) -> RunFinished | None:
+        """Work a prompt; how it ended, None if there is no session. Raises `Busy`."""
+        return await self.conversation.submit(prompt) if self.conversation is not None else None
+
+    async def execute(self, line: str) -> CommandResult:
+        """Do a slash command."""
+        from pool.agent.commands import CommandResult, execute
+
+        if self.conversation is None:
+            return CommandResult(("there is no session yet",), ok=False)
+        return await execute(line, self.conversation)
+
+    def let_go(self) -> None:
+        """The face goes, the session stays: nobody is told of anything any more."""
+        self._on_event = self._on_earlier = _nobody
+        self._on_open = _nobody
+        self._on_failed = _nobody
+
+    def last_words(self) -> str:
+        """What is to be said when the face has been left, in the place of how to come back; "" for nothing."""
+        return ""
 
     async def close(self) -> None:
         """End the run if there is one, and the session with all it started."""
@@ -109,6 +161,29 @@ class Driver:
         until = time.monotonic() + END_SECONDS
         while conversation.busy and time.monotonic() < until:
             await asyncio.sleep(POLL_SECONDS)
+
+
+def driver_for(
+    attachment: Attachment | None,
+    settings: Settings,
+    approver: Approver,
+    *,
+    on_event: Callable[[Event], None],
+    on_earlier: Callable[[Sequence[dict[str, Any]]], None],
+    on_open: Callable[[], None],
+    on_failed: Callable[[str, str], None],
+) -> Driver | AttachedDriver:
+    """The driver of a session here, or of a live run; the rest is as in `Driver`."""
+    kind = Driver
+    if attachment is not None:
+        from pool.facekit.live.attaching import AttachedDriver
+
+        kind = partial(AttachedDriver, attachment)
+    return kind(settings, approver, on_event=on_event, on_earlier=on_earlier, on_open=on_open, on_failed=on_failed)
+
+
+def _nobody(*what: object) -> None:
+    """What is told to a face that is gone."""
 
 
 class _Imported:

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pool import __version__
 from pool.config.settings import Settings
-from pool.events import STOP_TABLE, Event, RunStarted, StopReason
+from pool.events import STOP_TABLE, Event, PlanProposed, RunStarted, StopReason
 from pool.facekit import clipboard
 from pool.facekit.activity import Activity
 from pool.facekit.answers import answer_text
 from pool.facekit.clean import one_line
-from pool.facekit.driver import Driver
+from pool.facekit.driver import driver_for
+from pool.facekit.planasking import WAITS, PlanAsking
 from pool.facekit.recall import Recall
 from pool.facekit.shellline import ShellLine
 from pool.ports import Approver
@@ -33,6 +34,8 @@ from pool_tools.home import home as users_home
 if TYPE_CHECKING:
     from pool.agent.commands import Action, Ask
     from pool.agent.control import Conversation
+    from pool.facekit.live.place import Attachment
+    from pool.facekit.live.remote import RemoteConversation
 
 COMMAND_MARK = "/"
 SHELL_MARK = "!"
@@ -75,12 +78,23 @@ class Terminal(Protocol):
         """Offer a text to the terminal's clipboard, if it has one."""
         ...
 
+    async def edited(self, text: str) -> str | None:
+        """A text as the person left it in their editor; None where that cannot be, which is said."""
+        ...
+
 
 class Chat:
     """One conversation at a time. code is that of the first run that did not go well, 0 so far."""
 
-    def __init__(self, settings: Settings, ink: Ink, terminal: Terminal, approver: Approver | None = None) -> None:
-        """approver answers in the place of a person, where nobody is there."""
+    def __init__(
+        self,
+        settings: Settings,
+        ink: Ink,
+        terminal: Terminal,
+        approver: Approver | None = None,
+        attachment: Attachment | None = None,
+    ) -> None:
+        """approver answers in the place of a person, where nobody is there; attachment is a run to talk to."""
         self.settings = settings
         self.ink = ink
         self.terminal = terminal
@@ -89,7 +103,8 @@ class Chat:
         self.activity = Activity()
         self.feed = Feed(ink, terminal.say, settings.ui.reasoning, lambda: terminal.columns)
         self.asking = Asking(ink, self._raised, terminal.refresh)
-        self.driver = Driver(
+        self.driver = driver_for(
+            attachment,
             settings,
             approver or self.asking,
             on_event=self._take,
@@ -105,15 +120,16 @@ class Chat:
         self._shell: ShellLine | None = None
         self._shell_output: ShellOutput | None = None
         self._told: list[str] = []
+        self._plans = PlanAsking(self.asking.question, self.send, self.feed.remark, self._spawn)
 
     @property
-    def conversation(self) -> Conversation | None:
-        return self.driver.conversation
+    def talk(self) -> Conversation | RemoteConversation | None:
+        return self.driver.talk
 
     @property
     def busy(self) -> bool:
         """Whether something works that can be stopped."""
-        return self._shell is not None or (self.conversation is not None and self.conversation.busy)
+        return self._shell is not None or (self.talk is not None and self.talk.busy)
 
     @property
     def working(self) -> bool:
@@ -155,37 +171,37 @@ class Chat:
     def waiting(self) -> list[tuple[str, str]]:
         """Messages that have not reached the model: when they will, and their text."""
         rows = [("when the server is there", text) for text in self._before_open]
-        if (conversation := self.conversation) is not None:
-            rows += [("for this turn", text) for text in conversation.waiting_steering()]
-            when = "after this run" if conversation.busy else "after the next run"
-            rows += [(when, text) for text in conversation.queued()]
+        if (talk := self.talk) is not None:
+            rows += [("for this turn", text) for text in talk.waiting_steering()]
+            when = "after this run" if talk.busy else "after the next run"
+            rows += [(when, text) for text in talk.queued()]
         return rows
 
     # -- prompts
 
     def send(self, text: str) -> None:
         """Do with a line what it asks for: a command, a shell line, a steering word, a run."""
-        if self.conversation is None and text.strip() in LEAVING:
+        if self.talk is None and text.strip() in LEAVING:
             self.terminal.leave(0)
-        elif self.conversation is None:
+        elif self.talk is None:
             self._before_open.append(text)
         elif text.startswith(COMMAND_MARK) and "\n" not in text.strip():
             self.command(text.strip())
         elif text.startswith(SHELL_MARK) and text[1:].strip():
             self._spawn(self._run_shell(text[1:].strip()))
-        elif self.conversation.steer(text):
+        elif self.talk.steer(text):
             pass
-        elif self.conversation.busy:
+        elif self.talk.busy:
             self.queue(text)
         else:
             told, self._told = self._told, []
-            self._spawn(self._run(self.conversation, "\n\n".join([*told, text])))
+            self._spawn(self._run("\n\n".join([*told, text])))
         self.terminal.refresh()
 
     def queue(self, text: str) -> None:
         """Keep a prompt for after the run."""
-        if self.conversation is not None:
-            self.conversation.queue(text)
+        if self.talk is not None:
+            self.talk.queue(text)
         else:
             self._before_open.append(text)
         self.terminal.refresh()
@@ -194,17 +210,18 @@ class Chat:
         """Stop the run, or the user's own command."""
         if self._shell is not None:
             self._shell.stop()
-        if self.conversation is not None:
-            self.conversation.stop()
+        if self.talk is not None:
+            self.talk.stop()
 
-    async def _run(self, conversation: Conversation, text: str) -> None:
-        finished = await conversation.submit(text)
-        self.code = self.code or finished.exit_code
+    async def _run(self, text: str) -> None:
+        if (finished := await self.driver.submit(text)) is not None:
+            self.code = self.code or finished.exit_code
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._done)
+        return task
 
     def _done(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
@@ -236,9 +253,13 @@ class Chat:
             self.terminal.say(line)
 
     def _take(self, event: Event) -> None:
-        self.activity.take(event, time.monotonic())
+        self.activity.take(event, event.envelope.mono)
         self.feed.show(event)
         self.ran = self.ran or isinstance(event.body, RunStarted)
+        if not self._nobody:
+            self._plans.take(event.body)
+        elif isinstance(event.body, PlanProposed):
+            self.feed.remark(WAITS)
         self.terminal.refresh()
 
     def _raised(self, query: Query) -> None:
@@ -258,11 +279,9 @@ class Chat:
         self._spawn(self._command(line))
 
     async def _command(self, line: str) -> None:
-        from pool.agent.commands import execute
-
-        if (conversation := self.conversation) is None:
+        if self.talk is None:
             return
-        result = await execute(line, conversation)
+        result = await self.driver.execute(line)
         self.activity.rest(time.monotonic())
         self.feed.title(line)
         if text := answer_text(result):
@@ -294,8 +313,13 @@ class Chat:
                 await self._copy(action.value)
             case "submit":
                 self.send(action.value)
+            case "edit-plan":
+                if (text := await self.terminal.edited(action.value)) is not None:
+                    self.command(f"/plan edited {text}")
             case "open":
                 self.feed.remark(f"{action.value} belongs to the full-screen interface: pool")
+            case "resume" | "new" if self.driver.attached:
+                self.feed.remark("another session cannot be opened here; leave this run first (/quit), it goes on")
             case "resume":
                 self._spawn(self._reopen(action.value, action.folder))
             case _:
@@ -326,8 +350,8 @@ class Chat:
 
     def cycle_mode(self) -> None:
         """The next approval mode."""
-        if (conversation := self.conversation) is not None:
-            mode = conversation.status().mode.value
+        if (glance := self.driver.glance()) is not None:
+            mode = glance.mode.value
             at = MODES_ROUND.index(mode) if mode in MODES_ROUND else -1
             self.command(f"/mode {MODES_ROUND[(at + 1) % len(MODES_ROUND)]}")
 

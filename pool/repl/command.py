@@ -12,28 +12,33 @@ from pool.facekit.comeback import come_back
 from pool.repl.ink import Ink
 
 if TYPE_CHECKING:
+    from pool.facekit.live.place import Attachment
     from pool.repl.chat import Chat
 
 
-def run_chat(settings: Settings, prompt: str = "") -> int:
+def run_chat(settings: Settings, prompt: str = "", attachment: Attachment | None = None) -> int:
     """Talk until it is left; the exit code. Afterwards says how to come back to the session.
+
+    attachment is a run in another process, to talk to in the place of a session here.
 
     With a person it is 0 unless the session could not be opened; without one it is that of the first prompt that was
     not worked to a good end.
     """
-    return asyncio.run(_run(settings, prompt))
+    return asyncio.run(_run(settings, prompt, attachment))
 
 
-async def _run(settings: Settings, prompt: str) -> int:
+async def _run(settings: Settings, prompt: str, attachment: Attachment | None) -> int:
     if can_edit():
         from pool.repl.screen import Screen
 
-        face = Screen(settings, Ink(colours="NO_COLOR" not in os.environ or not os.environ["NO_COLOR"]))
+        ink = Ink(colours="NO_COLOR" not in os.environ or not os.environ["NO_COLOR"])
+        face = Screen(settings, ink, attachment)
     else:
         from pool.agent.approvals import NobodyThere
         from pool.repl.plainface import PlainFace
 
-        face = PlainFace(settings, Ink(colours=False, marks=False), None if sys.stdin.isatty() else NobodyThere())
+        nobody = None if sys.stdin.isatty() else NobodyThere()
+        face = PlainFace(settings, Ink(colours=False, marks=False), nobody, attachment)
     code = await face.run(prompt)
     _tell(face.chat)
     return code
@@ -45,5 +50,7 @@ def can_edit() -> bool:
 
 
 def _tell(chat: Chat) -> None:
-    if chat.ran and (session := chat.driver.kept_session):
+    if words := chat.driver.last_words():
+        print(words, flush=True)
+    elif chat.ran and (session := chat.driver.kept_session):
         print(f"To go on with this session: {come_back('pool chat', session, chat.settings.workspace)}", flush=True)

@@ -14,7 +14,8 @@ from pool.facekit.fileindex import FileIndex
 from pool.facekit.plain import plain
 
 if TYPE_CHECKING:
-    from pool.agent.control import Conversation
+    from pool.facekit.driver import Driver
+    from pool.facekit.live.attaching import AttachedDriver
 
 MOST_ABOUT = 60
 
@@ -22,9 +23,9 @@ MOST_ABOUT = 60
 class Offers(Completer):
     """Files are listed in a thread and matched in one, so that typing never waits for a disk."""
 
-    def __init__(self, workspace: Callable[[], Path], conversation: Callable[[], Conversation | None]) -> None:
+    def __init__(self, workspace: Callable[[], Path], driver: Callable[[], Driver | AttachedDriver]) -> None:
         """workspace gives the folder whose files are offered; it may become another one."""
-        self._conversation = conversation
+        self._driver = driver
         self._workspace = workspace
         self._index = FileIndex(workspace())
         self._busy = asyncio.Lock()
@@ -52,11 +53,12 @@ class Offers(Completer):
                 yield Completion(text, start_position=-len(word), display=plain(path))
 
     def _commands(self, line: str) -> Iterable[Completion]:
-        if (conversation := self._conversation()) is None:
+        driver = self._driver()
+        if driver.talk is None:
             return
         from pool.agent.commands import complete
 
-        for found in complete(line, conversation):
+        for found in complete(line, driver.conversation):
             about = " ".join(part for part in (found.hint, found.help) if part)
             yield Completion(
                 found.text,

@@ -13,6 +13,7 @@ import signal
 import sys
 import threading
 import time
+from typing import TYPE_CHECKING
 
 from pool.config.settings import Settings
 from pool.events import STOP_TABLE, StopReason
@@ -20,6 +21,9 @@ from pool.ports import Approver
 from pool.repl.asking import Query
 from pool.repl.chat import Chat
 from pool.repl.ink import Ink
+
+if TYPE_CHECKING:
+    from pool.facekit.live.place import Attachment
 
 AGAIN_SECONDS = 2.0
 CHUNK_BYTES = 65_536
@@ -35,10 +39,12 @@ PROMPT = "> "
 class PlainFace:
     """Shows one chat as lines, and reads lines."""
 
-    def __init__(self, settings: Settings, ink: Ink, approver: Approver | None) -> None:
-        """approver answers where stdin is no terminal."""
+    def __init__(
+        self, settings: Settings, ink: Ink, approver: Approver | None, attachment: Attachment | None = None
+    ) -> None:
+        """approver answers where stdin is no terminal; attachment is a run to talk to."""
         self._person = approver is None
-        self.chat = Chat(settings, ink, self, approver)
+        self.chat = Chat(settings, ink, self, approver, attachment)
         self._lines: asyncio.Queue[str | None] = asyncio.Queue()
         self._left = asyncio.Event()
         self._code = 0

@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from prompt_toolkit.application import Application, in_terminal
 from prompt_toolkit.buffer import Buffer
@@ -28,6 +28,9 @@ from pool.repl.layout import layout
 from pool.repl.output import LineOutput
 from pool.repl.past import Past
 from pool.repl.thought import thought_line
+
+if TYPE_CHECKING:
+    from pool.facekit.live.place import Attachment
 
 FLUSH_SECONDS = 0.03
 """Lines that come within so little time are written together."""
@@ -55,13 +58,13 @@ SIGNALLED = 128
 class Screen:
     """Shows one chat and takes its keys. Runs on one event loop."""
 
-    def __init__(self, settings: Settings, ink: Ink) -> None:
-        self.chat = Chat(settings, ink, self)
+    def __init__(self, settings: Settings, ink: Ink, attachment: Attachment | None = None) -> None:
+        self.chat = Chat(settings, ink, self, attachment=attachment)
         self.pastes = Pastes()
         self.box = Buffer(
             multiline=True,
             history=Past(self.chat.recall),
-            completer=Offers(lambda: self.chat.settings.workspace, lambda: self.chat.conversation),
+            completer=Offers(lambda: self.chat.settings.workspace, lambda: self.chat.driver),
             complete_while_typing=True,
             on_text_changed=self._typed,
         )
@@ -236,7 +239,7 @@ class Screen:
         text = self.pastes.unfold(shown)
         self.box.reset()
         self.pastes.clear()
-        self.chat.recall.add(shown if shown != text else text)
+        self.chat.recall.add(text)
         self.box.history = Past(self.chat.recall)
         self.chat.recall.save_draft("")
         return text

@@ -31,17 +31,16 @@ def toolbar(screen: Screen) -> str:
 def status_words(screen: Screen) -> list[str]:
     """Mode, share of the context, speed, sandbox and model."""
     chat = screen.chat
-    if (conversation := chat.conversation) is None:
+    if (glance := chat.driver.glance()) is None:
         return [NO_SESSION]
-    session, activity = conversation.session, chat.activity
-    labels, window = session.agent.labels, session.replies.window
+    activity, window = chat.activity, glance.window
     context = ""
     if activity.context:
         context = (
             f"{activity.context / window:.0%} of {_short(window)}" if window else f"{_short(activity.context)} tokens"
         )
     speed = f"{activity.speed.writing:.0f} tok/s" if activity.speed.writing else ""
-    return [one_line(w) for w in (labels.mode(), context, speed, labels.model, f"sandbox {labels.sandbox}")]
+    return [one_line(w) for w in (glance.mode.value, context, speed, glance.model, f"sandbox {glance.sandbox}")]
 
 
 def _short(tokens: int) -> str:

@@ -29,6 +29,7 @@ from pool.tui.transcript.notice import ErrorCard, Quiet
 if TYPE_CHECKING:
     from pool.agent.commands import Action, Ask
     from pool.agent.control import Conversation
+    from pool.facekit.live.remote import RemoteConversation
     from pool.tui.app import PoolApp
 
 MODES_ROUND = ("default", "accept-edits", "auto", "plan")
@@ -38,6 +39,8 @@ LEAVING = ("/quit", "/exit", "/q")
 """Commands that work before there is a session."""
 
 SHELL_MARK = "!"
+ENDED_HINT_SECONDS = 6.0
+NO_OTHER = "another session cannot be opened where a run of another process is shown"
 
 
 class Actions:
@@ -55,8 +58,8 @@ class Actions:
         self._edits_plan = False
 
     @property
-    def _conversation(self) -> Conversation | None:
-        return self._app.driver.conversation
+    def _talk(self) -> Conversation | RemoteConversation | None:
+        return self._app.driver.talk
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Do something in the background; what goes wrong is shown, never lost."""
@@ -90,8 +93,11 @@ class Actions:
         """Do with a prompt what it asks for: a command, a shell line, a steering word, a run."""
         self._app.recall.add(text)
         self._app.recall.save_draft("")
-        if self._conversation is None and text.strip() in LEAVING:
+        if self._talk is None and text.strip() in LEAVING:
             self._app.leave()
+            return
+        if self._app.driver.ended:
+            self._app.hint(f"the run has ended; {self._app.key('leave')} leaves", ENDED_HINT_SECONDS)
             return
         if self._edits_plan:
             self._edits_plan = False
@@ -100,21 +106,21 @@ class Actions:
             self.command(text.strip())
         elif text.startswith(SHELL_MARK) and text[1:].strip():
             self.spawn(self._run_shell(text[1:].strip()))
-        elif self._conversation is None:
+        elif self._talk is None:
             self._before_open.append(text)
             self.show_queue()
             if self._app.driver.lacks_server:
                 self._app.first_start.show("there is no model server yet")
-        elif self._conversation.steer(text):
+        elif self._talk.steer(text):
             self.show_queue()
-        elif self._conversation.busy:
+        elif self._talk.busy:
             self.queue(text)
         else:
             told, self._told = self._told, []
-            self.spawn(self._run(self._conversation, "\n\n".join([*told, text])))
+            self.spawn(self._run("\n\n".join([*told, text])))
 
-    async def _run(self, conversation: Conversation, text: str) -> None:
-        await conversation.submit(text)
+    async def _run(self, text: str) -> None:
+        await self._app.driver.submit(text)
 
     def send_waiting(self) -> None:
         """Send what was written before the session was open."""
@@ -129,8 +135,8 @@ class Actions:
     def queue(self, text: str) -> None:
         """Keep a prompt for after the run."""
         self._app.recall.add(text)
-        if self._conversation is not None:
-            self._conversation.queue(text)
+        if self._talk is not None:
+            self._talk.queue(text)
         else:
             self._before_open.append(text)
         self.show_queue()
@@ -138,10 +144,10 @@ class Actions:
     def show_queue(self) -> None:
         """Show what waits."""
         rows = [Waiting(-1 - n, t, steering=False) for n, t in enumerate(self._before_open)]
-        if (conversation := self._conversation) is not None:
-            rows += [Waiting(n, t, steering=True) for n, t in enumerate(conversation.waiting_steering())]
+        if (talk := self._talk) is not None:
+            rows += [Waiting(n, t, steering=True) for n, t in enumerate(talk.waiting_steering())]
             held = not self._app.activity.busy
-            rows += [Waiting(n, t, steering=False, held=held) for n, t in enumerate(conversation.queued())]
+            rows += [Waiting(n, t, steering=False, held=held) for n, t in enumerate(talk.queued())]
         self._app.queue.show_rows(rows)
         self._app.box.has_waiting = any(not row.steering for row in rows)
 
@@ -152,8 +158,8 @@ class Actions:
             return
         if waiting.number < 0:
             del self._before_open[-1 - waiting.number]
-        elif (conversation := self._conversation) is not None:
-            conversation.drop_queued(waiting.number)
+        elif (talk := self._talk) is not None:
+            talk.drop_queued(waiting.number)
         box = self._app.box
         box.set_text(f"{waiting.text}\n{box.text}" if box.text else waiting.text)
         box.focus()
@@ -177,18 +183,18 @@ class Actions:
     def stop(self) -> None:
         """Stop the run, and the user's own command."""
         self.stop_shell()
-        if (conversation := self._conversation) is not None and conversation.stop():
+        if (talk := self._talk) is not None and talk.stop():
             self._app.hint("stopping")
 
     # -- commands ---------------------------------------------------------------------------------------------------
 
     def command_offers(self, line: str) -> Sequence[Offer]:
         """Commands and arguments that fit a line that begins with a slash."""
-        if (conversation := self._conversation) is None:
+        if self._talk is None:
             return ()
         from pool.agent.commands import complete
 
-        found = complete(line, conversation)
+        found = complete(line, self._app.driver.conversation)
         return [Offer(c.text, " ".join(w for w in (c.hint, c.help) if w), line=True) for c in found]
 
     def command(self, line: str) -> None:
@@ -196,14 +202,13 @@ class Actions:
         self.spawn(self._command(line))
 
     async def _command(self, line: str) -> None:
-        if (conversation := self._conversation) is None:
+        driver = self._app.driver
+        if driver.talk is None:
             self._app.hint("there is no session yet")
             return
-        if self.panels.take(line, conversation):
+        if driver.conversation is not None and self.panels.take(line, driver.conversation):
             return
-        from pool.agent.commands import execute
-
-        result = await execute(line, conversation)
+        result = await driver.execute(line)
         self._app.activity.rest(time.monotonic())
         if text := answer_text(result):
             block = Note(text, title=line) if result.ok else ErrorCard(line, text)
@@ -240,6 +245,8 @@ class Actions:
                 self.panels.use_theme(action.value)
             case "theme":
                 self.panels.show_themes()
+            case "resume" | "new" if self._app.driver.attached:
+                self.say_error(NO_OTHER, "leave it first (/quit); the run goes on")
             case "resume":
                 await self._reopen(resume=action.value, folder=action.folder)
             case _:
@@ -251,7 +258,8 @@ class Actions:
         The mode stays what the person made it: a new session must not ask less.
         """
         app = self._app
-        mode = self._conversation.status().mode if self._conversation is not None else app.settings.mode
+        glance = app.driver.glance()
+        mode = glance.mode if glance is not None else app.settings.mode
         await app.driver.close()
         app.activity = Activity()
         app.transcript.clear()
@@ -267,9 +275,9 @@ class Actions:
 
     def cycle_mode(self) -> None:
         """The next approval mode."""
-        if (conversation := self._conversation) is None:
+        if (glance := self._app.driver.glance()) is None:
             return
-        mode = conversation.status().mode.value
+        mode = glance.mode.value
         at = MODES_ROUND.index(mode) if mode in MODES_ROUND else -1
         self.command(f"/mode {MODES_ROUND[(at + 1) % len(MODES_ROUND)]}")
 

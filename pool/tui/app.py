@@ -19,7 +19,8 @@ from pool.config.settings import Settings
 from pool.events import ApprovalAsked, Event, QuestionAsked, QueueChanged, RunFinished, RunStarted
 from pool.facekit import images
 from pool.facekit.activity import Activity
-from pool.facekit.driver import Driver
+from pool.facekit.driver import driver_for
+from pool.facekit.live.place import Attachment
 from pool.facekit.recall import Recall
 from pool.tui.actions import Actions
 from pool.tui.approval import ApprovalPanel
@@ -29,6 +30,7 @@ from pool.tui.completion import Completion, Offer
 from pool.tui.diffwidth import DIFF_CELLS
 from pool.tui.firststart import FirstStart
 from pool.tui.keys import APP_KEYS, DEFAULTS, Bound, shown
+from pool.tui.leaving import Leaving
 from pool.tui.lines import ActivityLine, StatusBar
 from pool.tui.offers import Offers
 from pool.tui.person import Person
@@ -70,8 +72,13 @@ class PoolApp(TerminalApp):
         own_themes: Path | None = None,
         keys: Bound = DEFAULTS,
         typed: bytes = b"",
+        attachment: Attachment | None = None,
+        can_leave_behind: bool = False,
     ) -> None:
-        """prompt is sent as soon as the session is open; keys are `keys.bound`'s; the rest as in `TerminalApp`."""
+        """prompt is sent once the session is open; keys are `keys.bound`'s; attachment is a run to show instead.
+
+        can_leave_behind: whoever runs the app lets a run go on that `leaving` has left behind.
+        """
         super().__init__(keys, own_themes=own_themes, typed=typed)
         self.settings = settings
         self.activity = Activity()
@@ -88,10 +95,13 @@ class PoolApp(TerminalApp):
         self.line = ActivityLine(self._words, self._hint)
         self.bar = StatusBar()
         self.questions = QuestionPanel()
-        person = Person(self.approval, self.questions)
-        self.driver = Driver(
+        self.person = Person(self.approval, self.questions)
+        self.can_leave_behind = can_leave_behind
+        self.leaving = Leaving(self)
+        self.driver = driver_for(
+            attachment,
             settings,
-            person,
+            self.person,
             on_event=self._take,
             on_earlier=self.feed.replay,
             on_open=self._opened,
@@ -106,8 +116,7 @@ class PoolApp(TerminalApp):
         self._focused = self._folded = True
         notify = settings.ui.notify
         self._notify_how = guess(dict(os.environ)) if notify is Notify.AUTO else notify.value
-        self._hint_text = ""
-        self.last_answer = ""
+        self._hint_text = self.last_answer = ""
         self.ran = False
 
     def compose(self) -> ComposeResult:
@@ -125,7 +134,7 @@ class PoolApp(TerminalApp):
     def on_mount(self) -> None:
         self.use_theme(self.theme_name)
         self.watch_own_theme()
-        self.leave_on_signals(self.leave)
+        self.leave_on_signals(self.leaving.signalled)
         self.redraw_when_resumed()
         self.box.focus()
         if draft := self.recall.draft():
@@ -160,15 +169,16 @@ class PoolApp(TerminalApp):
         self.actions.send_waiting()
 
     def _failed(self, why: str, remedy: str) -> None:
-        self.line.run(False)
+        self.activity = Activity()
+        self._show_busy()
+        self._show_status()
         if self.driver.lacks_server:
             self.first_start.show(why)
         else:
             self.actions.say_error(why, remedy)
 
     def _take(self, event: Event) -> None:
-        now = time.monotonic()
-        self.activity.take(event, now)
+        self.activity.take(event, event.envelope.mono)
         self.feed.show(event)
         self.actions.plans.take(event.body)
         match event.body:
@@ -237,7 +247,7 @@ class PoolApp(TerminalApp):
         self.line.refresh()
 
     def _show_status(self) -> None:
-        self.bar.show_parts(*status_parts(self.settings, self.driver.conversation, self.activity))
+        self.bar.show_parts(*status_parts(self.driver, self.activity))
 
     def on_status_bar_clicked(self, message: StatusBar.Clicked) -> None:
         self._escaped = 0.0
@@ -428,11 +438,7 @@ class PoolApp(TerminalApp):
     @work(exclusive=True, group="leave")
     async def leave(self, code: int = 0) -> None:
         """Close the session and the app."""
-        self.recall.save_draft(self.box.full_text)
-        self.actions.stop_shell()
-        await self.driver.close()
-        await self.first_start.stop()
-        self.exit(code)
+        await self.leaving.leave(code)
 
     def action_cycle_mode(self) -> None:
         self.actions.cycle_mode()

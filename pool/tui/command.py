@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import signal
 import sys
+from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pool.config.interface import AUTO_THEME
 from pool.config.settings import Settings
 from pool.facekit.comeback import come_back
+from pool.facekit.live.place import Attachment
 from pool.facekit.plain import plain
 from pool.tui.app import PoolApp
 from pool.tui.background import Question, theme_for
-from pool.tui.base import Fault
+from pool.tui.base import SIGNALLED, Fault
 from pool.tui.browser import in_browser
 from pool.tui.keys import RemapError, bound
 from pool_themes import ThemeError, load
+
+if TYPE_CHECKING:
+    from pool.agent.control import Conversation
 
 EXIT_INTERNAL = 1
 EXIT_USAGE = 2
@@ -23,10 +31,23 @@ EXIT_USAGE = 2
 DEBUG_VARIABLE = "POOL_DEBUG"
 
 
-def run_app(settings: Settings, question: Question, *, prompt: str = "", own_themes: Path | None = None) -> int:
+Outlive = Callable[["Conversation"], Awaitable[int]]
+"""Lets the run of a conversation work to its end, without a terminal; its exit code."""
+
+
+def run_app(
+    settings: Settings,
+    question: Question,
+    *,
+    prompt: str = "",
+    own_themes: Path | None = None,
+    attachment: Attachment | None = None,
+    outlive: Outlive | None = None,
+) -> int:
     """Show the interface until it is left; returns the exit code. Afterwards says how to come back to the session.
 
-    question is what the terminal has been asked, if it has.
+    question is what the terminal has been asked, if it has; attachment is a run in another process, to be shown in the
+    place of a session here: its exit code is returned if it has ended. outlive lets a run go on whose terminal is gone.
     """
     answer = question.answer()
     try:
@@ -40,15 +61,47 @@ def run_app(settings: Settings, question: Question, *, prompt: str = "", own_the
         from pool.tui.parser import drop_late_answers
 
         drop_late_answers()
-    app = PoolApp(settings, prompt=prompt, theme=theme, own_themes=own_themes, keys=keys, typed=answer.typed)
-    code = app.run(mouse=settings.ui.mouse)
+    app = PoolApp(
+        settings,
+        prompt=prompt,
+        theme=theme,
+        own_themes=own_themes,
+        keys=keys,
+        typed=answer.typed,
+        attachment=attachment,
+        can_leave_behind=outlive is not None,
+    )
+    code = asyncio.run(_shown(app, outlive))
     if app.fault is not None:
         _tell(app.fault)
-    if app.ran and (session := app.driver.kept_session):
-        # In a browser stdout is not for words.
-        out = sys.stderr if in_browser(os.environ) else sys.stdout
+    # In a browser stdout is not for words.
+    out = sys.stderr if in_browser(os.environ) else sys.stdout
+    if code and code > SIGNALLED:
+        out.write(f"Pool was ended by {signal.Signals(code - SIGNALLED).name}.\n")
+    if words := app.driver.last_words():
+        out.write(f"{words}\n")
+    elif app.ran and (session := app.driver.kept_session):
         out.write(f"To go on with this session: {come_back('pool', session, app.settings.workspace)}\n")
-    return EXIT_INTERNAL if app.fault is not None else app.return_code or code or 0
+    if app.fault is not None:
+        return EXIT_INTERNAL
+    return app.return_code or code or (app.driver.failure_code if app.driver.ended else 0)
+
+
+async def _shown(app: PoolApp, outlive: Outlive | None) -> int | None:
+    """Run the app, and what it leaves behind to its end; the exit code."""
+    code = await app.run_async(mouse=app.settings.ui.mouse)
+    conversation = app.leaving.left_behind
+    if conversation is None or outlive is None:
+        return code
+    from pool.sessions.store import short_id
+
+    name = short_id(conversation.hub.session)
+    sys.stdout.write(f"The run goes on without this terminal: pool attach {name} shows it, pool stop {name} ends it\n")
+    sys.stdout.flush()
+    try:
+        return await outlive(conversation)
+    finally:
+        await app.leaving.close()
 
 
 def _tell(fault: Fault) -> None:

@@ -46,6 +46,9 @@ PANELS = (
 )
 """Panels: title, the command whose answer they show or a name of their own, and what that is."""
 
+ELSEWHERE = {"server": "/status", "guards": "/stats"}
+"""The commands that tell most of what a panel does, of a run in another process."""
+
 
 class Panels:
     """Opens panels over the conversation. Used on the app's loop."""
@@ -54,10 +57,6 @@ class Panels:
         self._app = app
         self._review: Review | None = None
         self._reviewed = ""
-
-    @property
-    def _conversation(self) -> Conversation | None:
-        return self._app.driver.conversation
 
     def take(self, line: str, conversation: Conversation) -> bool:
         """Open the panel that a command has here; False if it has none, or not for what was typed after it."""
@@ -243,27 +242,28 @@ class Panels:
 
     async def _panel(self, line: str) -> None:
         """Show a command's answer over the conversation, not in it."""
-        if (conversation := self._conversation) is None:
+        driver = self._app.driver
+        if driver.talk is None:
             self._app.hint("there is no session yet")
             return
-        match line:
-            case "guards":
-                await self._guards(conversation)
-                return
-            case "server":
-                self._server(conversation)
-                return
-            case _ if self.take(line, conversation):
-                return
-            case _:
-                pass
-        from pool.agent.commands import execute
-
-        result = await execute(line, conversation)
+        if driver.conversation is not None and await self._own_panel(line, driver.conversation):
+            return
+        result = await driver.execute(ELSEWHERE.get(line, line))
         if result.ask is not None or result.action is not None:
             self._app.actions.command(line)
         else:
             self._app.push_screen(Pager(line, answer_text(result)))
+
+    async def _own_panel(self, line: str, conversation: Conversation) -> bool:
+        """Open the panel of a session that works here; False if there is none of that name."""
+        match line:
+            case "guards":
+                await self._guards(conversation)
+            case "server":
+                self._server(conversation)
+            case _:
+                return self.take(line, conversation)
+        return True
 
     def open(self, name: str) -> None:
         """Open a panel by its name."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pool.agent.gitwork.branch import branch_from_files
-from pool.config.settings import Mode, Settings
+from pool.config.settings import Mode
 from pool.facekit.activity import Activity
 from pool.tui.gitline import git_words
 from pool.tui.lines import Part
 
 if TYPE_CHECKING:
-    from pool.agent.control import Conversation
+    from pool.facekit.driver import Driver
+    from pool.facekit.live.attaching import AttachedDriver
 
 MODE_ROLES = {
     Mode.PLAN: "mode-plan",
@@ -25,30 +25,27 @@ FULL_SHARE = 0.8
 """From this share of the window on the context is shown as a warning: compaction is near."""
 
 
-def status_parts(
-    settings: Settings, conversation: Conversation | None, activity: Activity
-) -> tuple[list[Part], list[Part]]:
+def status_parts(driver: Driver | AttachedDriver, activity: Activity) -> tuple[list[Part], list[Part]]:
     """The words on the left and on the right."""
-    left: list[Part] = []
-    if conversation is not None:
-        status = conversation.status()
-        mode = status.mode
-        left.append(Part(mode.value, MODE_ROLES[mode], "/mode"))
-        left.append(Part(status.sandbox, "warning" if status.sandbox == "none" else "muted", "/status"))
-        left.append(Part(status.model, "text", "server"))
+    glance = driver.glance()
+    if glance is None:
+        left = [Part("the run has ended" if driver.ended else "no session yet", "muted")]
     else:
-        left.append(Part("no session yet", "muted"))
-    return left, _right(settings, conversation, activity)
+        left = [
+            Part(glance.mode.value, MODE_ROLES[glance.mode], "/mode"),
+            Part(glance.sandbox, "warning" if glance.sandbox == "none" else "muted", "/status"),
+            Part(glance.model, "text", "server"),
+        ]
+    return left, _right(driver, glance.window if glance is not None else 0, activity)
 
 
-def _right(settings: Settings, conversation: Conversation | None, activity: Activity) -> list[Part]:
+def _right(driver: Driver | AttachedDriver, window: int, activity: Activity) -> list[Part]:
     right: list[Part] = []
-    window = conversation.session.replies.window if conversation is not None else 0
     if activity.context:
         share = activity.context / window if window else 0.0
         text = f"{share:.0%} of {_short(window)}" if window else f"{_short(activity.context)} tokens"
         right.append(Part(text, "warning" if share >= FULL_SHARE else "muted", "/context"))
-    state = conversation.git_state() if conversation is not None else branch_from_files(settings.workspace)
+    state = driver.git_state()
     if state is not None:
         right.append(Part(git_words(state), "warning" if state.operation else "muted", "/diff"))
     if activity.cached >= 0:

@@ -60,6 +60,10 @@ async def _status(conversation: Conversation, typed: Typed) -> CommandResult:
     return CommandResult(rows=Rows(("", ""), rows))
 
 
+async def _stop(conversation: Conversation, typed: Typed) -> CommandResult:
+    return said("stopping" if conversation.stop() else "no run works")
+
+
 async def _copy(conversation: Conversation, typed: Typed) -> CommandResult:
     number = typed.rest or "1"
     if not (number.isascii() and number.isdecimal() and int(number[:9]) > 0):
@@ -121,6 +125,7 @@ def _short(command: str) -> str:
 COMMANDS = (
     Command("new", "begin a new session", _new, aliases=("clear",), hint="[NAME]", needs_idle=True),
     Command("quit", "leave; the session can be resumed", _quit, aliases=("exit", "q")),
+    Command("stop", "end the run that works", _stop),
     Command("init", "let the agent write an AGENTS.md for this repository", _init, hint="[WISHES]", needs_idle=True),
     Command("status", "session, server, model, mode, sandbox, context", _status),
     Command("copy", "copy the last answer, or the last but N-1", _copy, hint="[N]"),

@@ -90,6 +90,11 @@ def find(name: str) -> Command | None:
     return _BY_NAME.get(name.lower())
 
 
+def taken_names() -> frozenset[str]:
+    """All names and aliases: custom commands cannot have them."""
+    return frozenset(_BY_NAME)
+
+
 def complete(line: str, conversation: Conversation | None) -> list[Completion]:
     """What a line that begins with `/` could become, best first; without a conversation only names are known."""
     if not line.startswith("/"):

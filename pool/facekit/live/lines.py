@@ -4,7 +4,8 @@ A face sends `status` (`v`) or `attach` first: `v`, `after` (the last number of 
 `stay` (whether the process is to wait for more prompts while the face is there). It gets `status`; if it attached, then
 every durable event above `after`, `current`, and all that happens from then on, as `pool run -o stream-json` prints it.
 From then on it sends what `pool run -i stream-json` takes, and `detach`; what is refused comes back as `refused` with
-its `text`. `ended` (`exit_code`) is the last line before the process goes.
+its `text`. `command` (`id`, `line`) does a slash command, answered by `result` with that id. `ended` (`exit_code`) is
+the last line before the process goes.
 """
 
 from __future__ import annotations

@@ -50,6 +50,14 @@ class LiveRecord:
     ephemeral: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A live run for a face to show. only_new leaves out what happened before."""
+
+    record: LiveRecord
+    only_new: bool = False
+
+
 def live_folder() -> Path:
     """The folder, made if it is not there. Raises `PlaceError` if it is not the user's alone."""
     folder = sessions_folder().with_name(LIVE_FOLDER)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
+from itertools import count
 from types import TracebackType
-from typing import Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
-from pool.config.settings import Mode
+from pool.config.settings import Mode, mode_of
 from pool.events import (
     ApprovalAsked,
     ApprovalGiven,
@@ -23,9 +24,13 @@ from pool.events import (
     SuggestedRule,
 )
 from pool.facekit.decode import event_of
+from pool.facekit.glance import Glance
 from pool.facekit.live.lines import PROTOCOL_VERSION, LinkProblem, connect, line_of, read_line, row_of
 from pool.facekit.live.place import LiveRecord, socket_of
 from pool.ports import Answer, ApprovalAnswer, ApprovalRequest, Question
+
+if TYPE_CHECKING:
+    from pool.agent.commands import CommandResult
 
 STATUS_SECONDS = 2.0
 """A process that works is on its event loop within milliseconds; one that does not answer for so long hangs."""
@@ -36,7 +41,8 @@ class LiveStatus:
     """A live run at a glance. state is working, waits or idle; waits_for what it waits for, "" if nothing.
 
     tokens counts those read and written by the run that works, or the last one. age is in seconds since the process
-    began. asked are ids of approvals and questions that wait for an answer.
+    began. asked are ids of approvals and questions that wait for an answer. window is the context window in tokens, 0
+    for unknown.
     """
 
     session: str
@@ -54,6 +60,8 @@ class LiveStatus:
     queued: tuple[str, ...] = ()
     asked: tuple[str, ...] = ()
     v: int = PROTOCOL_VERSION
+    sandbox: str = ""
+    window: int = 0
 
     @classmethod
     def of(cls, row: dict[str, Any]) -> LiveStatus:
@@ -61,10 +69,12 @@ class LiveStatus:
         if row.get("type") != "status" or row.get("v") != PROTOCOL_VERSION:
             raise LinkProblem(f"the run speaks another version of the protocol (this pool: {PROTOCOL_VERSION})")
         try:
-            values: dict[str, Any] = {each.name: row[each.name] for each in fields(cls)}
+            values: dict[str, Any] = {
+                each.name: row[each.name] for each in fields(cls) if each.name in row or each.default is MISSING
+            }
         except KeyError as error:
             raise LinkProblem(f"the run's status lacks {error}") from None
-        values |= {name: tuple(cast(Sequence[str], values[name])) for name in ("queued", "asked")}
+        values |= {name: tuple(cast(Sequence[str], values.get(name, ()))) for name in ("queued", "asked")}
         return cls(**values)
 
 
@@ -104,6 +114,8 @@ class RemoteConversation:
         self.exit_code: int | None = None
         self.refused: list[str] = []
         """What the run did not take, in words; a face shows and clears it."""
+        self._numbers = count(1)
+        self._commands: dict[str, asyncio.Future[dict[str, Any]]] = {}
 
     @classmethod
     async def attach(cls, record: LiveRecord, after: int = -1, *, stay: bool = True) -> Self:
@@ -136,20 +148,26 @@ class RemoteConversation:
 
     async def events(self) -> AsyncIterator[Event]:
         """Events as they come, until the process ends or the face detaches. Kinds that are not known are left out."""
-        while line := await read_line(self._reader):
-            row = row_of(line)
-            self.changed.set()
-            match row.get("type"):
-                case "current":
-                    self.caught_up = True
-                case "ended":
-                    self.exit_code = int(row.get("exit_code", 1))
-                case "refused":
-                    self.refused.append(str(row.get("text")))
-                case _:
-                    if (event := event_of(row)) is not None:
-                        self._follow(event)
-                        yield event
+        try:
+            while line := await read_line(self._reader):
+                row = row_of(line)
+                self.changed.set()
+                match row.get("type"):
+                    case "current":
+                        self.caught_up = True
+                    case "ended":
+                        self.exit_code = int(row.get("exit_code", 1))
+                    case "refused":
+                        self.refused.append(str(row.get("text")))
+                    case "result":
+                        self._answered(row)
+                    case _:
+                        if (event := event_of(row)) is not None:
+                            self._follow(event)
+                            yield event
+        finally:
+            for waiting in self._commands.values():
+                waiting.cancel()
 
     async def detach(self) -> None:
         """Let go of the run, which goes on."""
@@ -174,6 +192,11 @@ class RemoteConversation:
     def mode(self) -> str:
         """The approval mode."""
         return self._mode
+
+    def glance(self) -> Glance:
+        """What a status line says."""
+        status = self._status
+        return Glance(mode_of(self._mode), status.sandbox, status.model, status.window)
 
     def pending(self) -> Sequence[ApprovalRequest]:
         """Approvals that wait for an answer, oldest first."""
@@ -245,14 +268,44 @@ class RemoteConversation:
         self._send({"type": "answer", "id": question_id, "text": answer.text if answer else ""})
         return True
 
+    def drop_queued(self, index: int) -> None:
+        """Take a queued prompt out by its place, from 0."""
+        self._send_command(f"/queue drop {index + 1}")
+
+    async def command(self, line: str) -> CommandResult:
+        """Do a slash command there; its answer comes while somebody takes `events`."""
+        from pool.facekit.live.results import ENDED, CommandResult, result_of
+
+        id_ = self._send_command(line)
+        self._commands[id_] = asyncio.get_running_loop().create_future()
+        try:
+            return result_of(await self._commands[id_])
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            return CommandResult((ENDED,), ok=False)
+        finally:
+            del self._commands[id_]
+
+    def _send_command(self, line: str) -> str:
+        id_ = str(next(self._numbers))
+        self._send({"type": "command", "id": id_, "line": line})
+        return id_
+
+    def _answered(self, row: dict[str, Any]) -> None:
+        waiting = self._commands.get(str(row.get("id")))
+        if waiting is not None and not waiting.done():
+            waiting.set_result(row)
+
     def _send(self, row: dict[str, Any]) -> None:
         self._writer.write(line_of(row))
 
     def _follow(self, event: Event) -> None:
         match event.body:
-            case RunStarted(mode=mode):
+            case RunStarted(mode=mode) if not event.envelope.agent:
                 self._busy, self._mode = True, mode
-            case RunFinished():
+            case RunFinished() if not event.envelope.agent:
                 self._busy = False
                 self._approvals.clear()
                 self._questions.clear()

@@ -1,18 +1,15 @@
-"""`pool attach`: show a live run on plain lines, steer it, answer what it asks."""
+"""`pool attach --lines`: show a live run on plain lines, steer it, answer what it asks."""
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import signal
 import sys
-from collections.abc import Sequence
 
 from pool.config.settings import SettingsError, mode_of
 from pool.facekit.approving import BY_PERSON, SETTLE_SECONDS, choices
-from pool.facekit.live.finding import NoSuchRun, by_id
 from pool.facekit.live.lines import LinkProblem
-from pool.facekit.live.place import LiveRecord, PlaceError
+from pool.facekit.live.place import LiveRecord
 from pool.facekit.live.remote import RemoteConversation
 from pool.headless.live.following import follow
 from pool.headless.live.keyboard import Keyboard
@@ -21,41 +18,22 @@ from pool.headless.plain import one_line, safe
 from pool.ports import Answer, ApprovalAnswer, ApprovalRequest, Question
 from pool.sessions.store import short_id
 
-EXIT_NONE = 2
 EXIT_LOST = 1
 HELP = "a line steers the run; /queue PROMPT, /mode NAME, /stop, /detach; Ctrl-C detaches, and the run goes on"
 NO, NO_WITH_REASON, OWN_WORDS = "n", "r", "o"
 
 
-def parser() -> argparse.ArgumentParser:
-    """The flags of `pool attach`."""
-    p = argparse.ArgumentParser(
-        prog="pool attach",
-        description=f"Show a detached run and steer it: {HELP}. Without a terminal it is shown to its end.",
-        epilog="Exit codes: 0 detached, else that of the run; 2 there is no such run.",
-    )
-    p.add_argument("id", metavar="ID", help="the run, by the beginning or end of its id (pool ps)")
-    p.add_argument("-o", "--output", choices=["text", "stream-json"], default="text", help="stream-json: its events")
-    p.add_argument("--new", action="store_true", help="show only what happens from now on")
-    return p
+def attach(record: LiveRecord, output: str, *, only_new: bool) -> int:
+    """Show a run, for a person to steer where there is a terminal; the exit code.
 
-
-def main(argv: Sequence[str]) -> int:
-    """Run `pool attach`; returns the exit code."""
-    try:
-        args = parser().parse_args(list(argv))
-        record = by_id(args.id)
-    except SystemExit as error:
-        return int(error.code or 0)
-    except (NoSuchRun, PlaceError) as error:
-        sys.stderr.write(f"pool attach: {error}\n")
-        return EXIT_NONE
-    if args.output == "stream-json":
+    output is text or stream-json; only_new shows a person only what happens from now on.
+    """
+    if output == "stream-json":
         return asyncio.run(follow(record, (StreamJsonOutput(sys.stdout),), signals=False))
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return asyncio.run(follow(record, (Progress(sys.stderr, 1), TextOutput(sys.stdout)), signals=False))
     try:
-        return asyncio.run(_attached(record, only_new=args.new))
+        return asyncio.run(_attached(record, only_new=only_new))
     except LinkProblem as problem:
         sys.stderr.write(f"pool attach: {problem}\n")
         return EXIT_LOST

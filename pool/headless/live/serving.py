@@ -30,7 +30,6 @@ STALL_SECONDS = 60.0
 """A face that takes nothing for so long is let go: what it has not taken is kept in memory."""
 
 FIRST_LINE_SECONDS = 5.0
-DETACH = "detach"
 
 
 class LiveServer:
@@ -96,6 +95,8 @@ class LiveServer:
             age=time.monotonic() - self._began,
             queued=conversation.queued(),
             asked=(*(a.call_id for a in approvals), *(q.id for q in questions)),
+            sandbox=at_a_glance.sandbox,
+            window=at_a_glance.window,
         )
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -169,8 +170,15 @@ class LiveServer:
     async def _obey(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Do what the face asks until it leaves."""
         while line := await read_line(reader):
-            if row_of(line).get("type") == DETACH:
-                return
+            match row_of(line):
+                case {"type": "detach"}:
+                    return
+                case {"type": "command", "id": str(id_), "line": str(command)}:
+                    self._obedience.start(self._command(writer, id_, command))
+                    self.changed.set()
+                    continue
+                case _:
+                    pass
             try:
                 why = self._obedience.take(read_input(line))
             except InputProblem as problem:
@@ -178,6 +186,15 @@ class LiveServer:
             self.changed.set()
             if why:
                 await self._send(writer, {"type": "refused", "text": why})
+
+    async def _command(self, writer: asyncio.StreamWriter, id_: str, line: str) -> None:
+        """Do a slash command; a face that has gone meanwhile does not hear of it."""
+        from pool.agent.commands import execute
+        from pool.facekit.live.results import result_row
+
+        result = await execute(line, self._conversation)
+        with contextlib.suppress(OSError, TimeoutError):
+            await self._send(writer, result_row(id_, result))
 
     async def _send(self, writer: asyncio.StreamWriter, row: dict[str, Any]) -> None:
         writer.write(line_of(row))

@@ -53,7 +53,7 @@ class Terminal:
     def __init__(self, *args: str) -> None:
         self._pid, self._handle = pty.fork()
         if not self._pid:
-            os.execv(sys.executable, [sys.executable, "-m", "pool", "attach", *args])
+            os.execv(sys.executable, [sys.executable, "-m", "pool", "attach", "--lines", *args])
         self.text = ""
 
     def until(self, words: str) -> None:

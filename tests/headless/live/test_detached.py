@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from pool.cli.attach import main as attach
 from pool.events import CallFinished, Event, RunFinished, RunStarted, Steered
 from pool.facekit.live.finding import NoSuchRun, by_id
 from pool.facekit.live.lines import LinkProblem, connect, line_of, read_line, row_of
@@ -30,7 +31,6 @@ from pool.facekit.live.place import (
     socket_of,
 )
 from pool.facekit.live.remote import RemoteConversation, status_of
-from pool.headless.live.attach import main as attach
 from pool.headless.live.ps import Living, age_words, living, table
 from pool.headless.live.stop import main as stop
 from pool.ports import ApprovalAnswer

@@ -39,6 +39,8 @@ from pool.agent.rules.given import rules_of
 from pool.agent.rules.kept import KeptApprovals
 from pool.agent.secretuse import session_secrets
 from pool.agent.server import ServerLink, find_server
+from pool.agent.sessionskills import SessionSkills, extensions_for
+from pool.agent.skilltool import skill_tools
 from pool.agent.steering import Steering
 from pool.agent.streaming import ReplyStream
 from pool.agent.todo import TodoTool
@@ -57,6 +59,7 @@ from pool.wire.request import Head, RequestBuilder, Sampling
 from pool.wire.tokens import TokenMeter
 from pool_tools import Tool
 from pool_tools.home import homeless_note
+from pool_tools.masking import Mask
 from pool_tools.network.session import SessionNetwork
 from pool_tools.sandbox import NoSandbox
 from pool_tools.toolbox import Toolbox
@@ -85,6 +88,7 @@ class Session:
     replies: ReplyStream
     network: SessionNetwork
     work: Work
+    skills: SessionSkills
     queued: tuple[str, ...] = ()
     """Prompts that waited when the session was left."""
     make_undo: Callable[[], SessionUndo] | None = None
@@ -126,7 +130,9 @@ async def open_session(settings: Settings, approver: Approver, extras: Extras = 
         stack.push_async_callback(_cancelled, confining, linking)
         reading = asyncio.to_thread(instructions_for, settings)
         keeping = asyncio.to_thread(session_secrets, settings.workspace)
-        confinement, link, found, use = await asyncio.gather(confining, linking, reading, keeping)
+        confinement, link, found, use, more = await asyncio.gather(
+            confining, linking, reading, keeping, asyncio.to_thread(extensions_for, settings)
+        )
         await confinement.forbid(link.client.transport.endpoint.base_url)
         hub = EventHub(opened.id, opened.log, next_seq=opened.earlier.next_seq)
         hubs.append(hub)
@@ -134,9 +140,7 @@ async def open_session(settings: Settings, approver: Approver, extras: Extras = 
         sandbox = confinement.found.sandbox
         confined = sandbox.name != NoSandbox.name
         mode = settings.mode or (Mode.AUTO if confined else Mode.DEFAULT)
-        workspace = Workspace(settings.workspace)
-        stack.callback(workspace.close)
-        workspace.mask = use.secrets.mask
+        workspace = _opened_workspace(settings, stack, use.secrets.mask)
         toolbox = Toolbox(workspace, sandbox, None, confinement.network, use.secrets)
         stack.push_async_callback(toolbox.close)
         if link.client.transport.endpoint.is_loopback:
@@ -153,11 +157,14 @@ async def open_session(settings: Settings, approver: Approver, extras: Extras = 
         mcp = mcp_servers(settings, toolbox.commands, hub.emit)
         if mcp is not None:
             stack.push_async_callback(mcp.close)
-        web = web_tools(settings, confinement.network)
-        more = (*extras.tools, *web, *mcp_tools(mcp, link.window, opened.earlier.head))
+        skills = SessionSkills(more, settings.workspace, hub.emit, toolbox.commands)
+        others = (
+            *(*extras.tools, *skill_tools(skills, opened.earlier.head), *web_tools(settings, confinement.network)),
+            *mcp_tools(mcp, link.window, opened.earlier.head),
+        )
         work = Work.of(hub.emit, opened.earlier.work, confined=confined)
         own = (*asking.over(toolbox.tools), AskTool(questions), TodoTool(work.todo))
-        tools = chosen_tools((*own, *more), settings)
+        tools = chosen_tools((*own, *others), settings)
         approvals = Approvals(
             mode,
             sandboxed=confined,
@@ -176,14 +183,15 @@ async def open_session(settings: Settings, approver: Approver, extras: Extras = 
             stack.push_async_callback(toolbox.close)
         agent, replies = _assemble(
             *(settings, link, hub, approvals, questions, tools, confinement, workspace.ledger.clear, opened),
-            *(found.block, kept, extras.guards, work.todo.for_model),
+            *(prompt_for(settings, found.block, skills.listed(tools)), kept, extras.guards, work.todo.for_model),
             session_hooks(
                 settings, toolbox.commands, hub, lambda: approvals.mode.value, resumed=bool(opened.earlier.messages)
             ),
         )
+        skills.attach(agent)
         work.attach(agent, approvals, lambda: _begin(instructions, agent, kept, mcp))
         opening = (*opened.notes, *use.notes, *unfinished)
-        _say_first(hub, settings, confinement, opening, (*_chosen(link, settings), *found.notes()))
+        _say_first(hub, settings, confinement, opening, (*_chosen(link, settings), *found.notes(), *more.notes()))
         yield Session(
             agent,
             hub,
@@ -196,10 +204,18 @@ async def open_session(settings: Settings, approver: Approver, extras: Extras = 
             replies,
             confinement.network,
             work,
+            skills,
             opened.earlier.queued,
             _undo(opened, settings, agent, kept, work),
             mcp,
         )
+
+
+def _opened_workspace(settings: Settings, stack: AsyncExitStack, mask: Mask) -> Workspace:
+    workspace = Workspace(settings.workspace)
+    stack.callback(workspace.close)
+    workspace.mask = mask
+    return workspace
 
 
 def _hold_to(approvals: Approvals, toolbox: Toolbox, confinement: Confinement) -> None:
@@ -312,7 +328,7 @@ def _assemble(
     confinement: Confinement,
     clear_ledger: Callable[[], None],
     opened: Opened,
-    instructions: str,
+    prompt: str,
     kept: Checkpointer | None,
     more_guards: Callable[[], Sequence[Guard]],
     kept_words: Callable[[], str],
@@ -337,7 +353,6 @@ def _assemble(
     replies = ReplyStream(exchange, hub, limits, settings.guards, tuple(expect.tools))
     workspace = str(settings.workspace)
     sandbox = confinement.found.sandbox
-    prompt = prompt_for(settings, instructions)
     history = History(prompt, hub.emit, _masking(shape.encode, hub), opened.earlier.messages)
     steering = Steering(history, hub)
     replies.user_waits = steering.wants
@@ -386,10 +401,14 @@ def _masking(encode: Callable[[Message], Encoded], hub: EventHub) -> Callable[[M
     return (lambda message: encode(mask.within(message))) if mask else encode
 
 
-def prompt_for(settings: Settings, instructions: str) -> str:
-    """A session's system prompt; instructions are the block of its AGENTS.md files."""
+def prompt_for(settings: Settings, instructions: str, skills: str) -> str:
+    """A session's system prompt; instructions are the block of its AGENTS.md files, skills their list."""
     return system_prompt(
-        str(settings.workspace), instead=settings.system, more=settings.append_system, instructions=instructions
+        str(settings.workspace),
+        instead=settings.system,
+        more=settings.append_system,
+        skills=skills,
+        instructions=instructions,
     )
 
 
@@ -400,13 +419,14 @@ def first_request(settings: Settings, model: str, prompt: str) -> bytes:
     try:
         toolbox = Toolbox(workspace, NoSandbox())
         servers = mcp_servers(settings, toolbox.commands, lambda body: None)
-        more = (*web_tools(settings, None), *mcp_tools(servers, settings.window))
+        skills = SessionSkills(extensions_for(settings), settings.workspace, lambda body: None)
+        more = (*skill_tools(skills), *web_tools(settings, None), *mcp_tools(servers, settings.window))
         tools = chosen_tools((*toolbox.tools, AskTool(), TodoTool(), *more), settings)
         declared = tuple(_declared(t) for t in tools)
         head = Head(model, settings.thinking, declared, _sampling(settings), window=settings.window)
-        prompt_text = prompt_for(settings, instructions_for(settings).block)
+        prompt_text = prompt_for(settings, instructions_for(settings).block, skills.listed(tools))
         history = History(prompt_text, lambda body: None, shape.encode)
-        history.add_user(prompt)
+        history.add_user(skills.worded(prompt))
         budgets = settings.budgets
         limit = budgets.reasoning_first_turn + budgets.answer_tokens
         return RequestBuilder(head, shape).build(history.data, max_tokens=limit)

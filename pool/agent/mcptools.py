@@ -41,9 +41,10 @@ def mcp_tools(servers: McpServers | None, window: int, head: str = "") -> tuple[
         return ()
     from pool.extend.mcp.tools import tools_of
 
-    return tools_of(servers, servers.choose_listed(window, _names(head) if head else None))
+    return tools_of(servers, servers.choose_listed(window, names_in(head) if head else None))
 
 
-def _names(head: str) -> frozenset[str]:
+def names_in(head: str) -> frozenset[str]:
+    """The names of the tools in a head that is JSON."""
     tools: list[Any] = json.loads(head).get("tools") or []
     return frozenset(str(tool["function"]["name"]) for tool in tools)

@@ -22,11 +22,13 @@ When you are done, answer in a few plain sentences: what was wrong, what you cha
 """
 
 
-def system_prompt(workspace: str, *, instead: str = "", more: str = "", instructions: str = "") -> str:
+def system_prompt(
+    workspace: str, *, instead: str = "", more: str = "", skills: str = "", instructions: str = ""
+) -> str:
     """The prompt for a workspace folder, given as an absolute path.
 
-    instead replaces the built-in text, more is added to it, both the user's own; instructions come from AGENTS.md
-    files. `{workspace}` in the first two is the folder.
+    instead replaces the built-in text, more is added to it, both the user's own; skills is their list, instructions
+    come from AGENTS.md files. `{workspace}` in the first two is the folder.
     """
     texts = [text.replace("{workspace}", workspace).strip() for text in (instead or _PROMPT, more)]
-    return "\n\n".join(text for text in (*texts, instructions.strip()) if text) + "\n"
+    return "\n\n".join(text for text in (*texts, skills.strip(), instructions.strip()) if text) + "\n"

@@ -19,7 +19,10 @@ ENDED_FOR_USER = "[Pool] The thought was ended here, because the user has someth
 
 
 class Steering:
-    """Texts that wait for the running turn's next safe point. changed is called when they are added or taken."""
+    """Texts that wait for the running turn's next safe point. changed is called when they are added or taken.
+
+    worded gives a text as it goes to the model.
+    """
 
     def __init__(self, history: History, hub: EventHub) -> None:
         self._history = history
@@ -27,6 +30,7 @@ class Steering:
         self._waiting: list[str] = []
         self._in_thought = False
         self.changed: Callable[[], object] = lambda: None
+        self.worded: Callable[[str], str] = str
 
     @property
     def waiting(self) -> tuple[str, ...]:
@@ -63,7 +67,7 @@ class Steering:
             return False
         text = "\n\n".join(self._waiting)
         self._hub.emit(Steered(text, self._in_thought))
-        self._history.add_user(text)
+        self._history.add_user(self.worded(text))
         self._waiting, self._in_thought = [], False
         self.changed()
         return True

@@ -38,7 +38,7 @@ def show_request(settings: Settings, prompt: str) -> int:
 async def _body(settings: Settings, prompt: str) -> bytes:
     async with open_session(settings, NobodyThere()) as session:
         await _known(session)
-        session.agent.history.add_user(prompt)
+        session.agent.history.add_user(session.skills.worded(prompt))
         return session.replies.first_body(session.agent.history)
 
 

@@ -1,0 +1,1 @@
+"""Custom commands: Markdown files that become `/name`."""

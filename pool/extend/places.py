@@ -1,0 +1,78 @@
+"""Folders from which skills and custom commands come: the checkout's, which need trust, and the user's own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pool.config.files import FOLDER, Places, project_folder
+from pool.config.trust import TrustStore
+from pool_tools.home import home
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A folder of skills or commands. shown is how people are told of it; checkout: it came with the workspace."""
+
+    path: Path
+    shown: str
+    checkout: bool = False
+
+
+class Trusted:
+    """What of a checkout the user has trusted: hashes by the place that was shown with them."""
+
+    def __init__(self, workspace: Path, places: Places) -> None:
+        self.store = TrustStore(places.state, project_folder(workspace))
+        self._kept: Mapping[str, str] | None = None
+
+    def holds(self, what: str, digest: str) -> bool:
+        """Whether just this was trusted."""
+        if self._kept is None:
+            # Read when something asks: most checkouts bring nothing.
+            self._kept = self.store.load()
+        return self._kept.get(what) == digest
+
+
+def folders(workspace: Path, places: Places, below_pool: str, below_agents: str = "") -> Iterator[Place]:
+    """The folders that exist, the one that wins first.
+
+    below_pool is their name in `.pool` and in the user's configuration, below_agents that in `.agents`, "" for none. A
+    folder of the user's own that lies in the workspace is like one of the checkout: commands can change it.
+    """
+    top = project_folder(workspace)
+    found = [Place(top / FOLDER / below_pool, f"{FOLDER}/{below_pool}", checkout=True)]
+    if below_agents:
+        found.append(Place(_agents(workspace) / below_agents, f".agents/{below_agents}", checkout=True))
+    found.append(Place(places.user / below_pool, _at_home(places.user / below_pool)))
+    if below_agents:
+        found.append(Place(home() / ".agents" / below_agents, f"~/.agents/{below_agents}"))
+    seen: set[str] = set()
+    for place in found:
+        real = os.path.realpath(place.path)
+        if real not in seen and os.path.isdir(real):
+            seen.add(real)
+            inside = Path(real).is_relative_to(os.path.realpath(workspace))
+            yield Place(place.path, place.shown, place.checkout or inside)
+
+
+def leads_out(place: Place) -> bool:
+    """Whether a checkout's folder is reached by a link, which could lead anywhere."""
+    parts = (place.path, place.path.parent)
+    return place.checkout and any(path.is_symlink() for path in parts)
+
+
+def _agents(workspace: Path) -> Path:
+    """The `.agents` that counts: the nearest one up to the root of the repository, where there is a repository."""
+    within: list[Path] = []
+    for folder in (workspace, *workspace.parents):
+        within.append(folder / ".agents")
+        if (folder / ".git").exists():
+            return next((one for one in within if one.is_dir()), within[0])
+    return within[0]
+
+
+def _at_home(path: Path) -> str:
+    return f"~/{path.relative_to(home())}" if path.is_relative_to(home()) else str(path)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import signal
 import sys
+import termios
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,9 +19,11 @@ from textual import events
 from textual._xterm_parser import XTermParser
 from textual.app import App
 from textual.binding import Binding, BindingsMap
+from textual.screen import Screen
 from textual.signal import Signal
 from textual.widget import Widget
 
+from pool.tui.compositor import DirectScreen
 from pool.tui.keys import APP_KEYS, Bound
 from pool.tui.theming import PREFIX, textual_theme
 from pool_themes import DEFAULT, Theme, ThemeError
@@ -61,6 +65,9 @@ class TerminalApp(App[int], inherit_bindings=False):
         self._bindings = BindingsMap(
             Binding(",".join(keys[k.id]), k.action, k.help, show=False, priority=True, id=k.id) for k in APP_KEYS
         )
+
+    def get_default_screen(self) -> Screen[None]:
+        return DirectScreen(id="_default")
 
     # -- colours ----------------------------------------------------------------------------------------------------
 
@@ -173,12 +180,28 @@ class TerminalApp(App[int], inherit_bindings=False):
         self.fault = self.fault or Fault(f"{type(error).__name__}: {error}", traceback.format_exc())
         self._close_messages_no_wait()
 
+    def gone(self) -> None:
+        """The terminal is gone; SIGHUP may come later than that, or never."""
+        os.kill(os.getpid(), signal.SIGHUP)
+
     def panic(self, *renderables: RenderableType) -> None:
-        """The same, for what Textual reports itself."""
+        """The same, for what Textual reports itself. That a terminal which is gone cannot be read is no fault."""
+        if terminal_gone():
+            self.gone()
+            return
         error = self._exception or sys.exc_info()[1]
         what = f"{type(error).__name__}: {error}" if error else "the terminal's input cannot be read"
         self.fault = self.fault or Fault(what, "".join(traceback.format_exception(error)) if error else "")
         self._close_messages_no_wait()
+
+
+def terminal_gone() -> bool:
+    """Whether the terminal that the program was started on does not answer any more."""
+    try:
+        termios.tcgetattr(0)
+    except termios.error as error:
+        return error.args[0] == errno.EIO
+    return False
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:

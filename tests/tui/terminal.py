@@ -134,6 +134,11 @@ class Terminal:
             time.sleep(POLL_SECONDS)
         raise AssertionError(f"still running after {seconds} s; the screen was:\n{self.text}")
 
+    def hang_up(self) -> None:
+        """Take the terminal away from the child, which lives on if it can."""
+        handle, self._handle = self._handle, -1
+        os.close(handle)
+
     def kill(self) -> None:
         """End the child whatever it does."""
         if self.status is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import subprocess
@@ -10,10 +11,17 @@ from pathlib import Path
 
 import pytest
 
+from pool.events import ApprovalAsked, RunFinished
+from pool.facekit.live.place import live_records
+from pool.facekit.live.remote import RemoteConversation
+from pool.ports import ApprovalAnswer
 from pool.sim.process import spawned
-from tests.tui.terminal import POOL, Terminal
+from tests.tui.conftest import Starts
+from tests.tui.terminal import POLL_SECONDS, POOL, Terminal
 
 pytestmark = pytest.mark.slow
+
+APPEARS_SECONDS = 20.0
 
 OFF = (b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?1000l", b"\x1b[?1003l", b"\x1b[?1004l", b"\x1b[?2004l", b"\x1b[<u")
 WAY_BACK = re.compile(rb"To go on with this session: pool -r [0-9a-f-]{36}")
@@ -82,3 +90,22 @@ def test_the_server_is_killed_while_it_writes(tmp_path: Path) -> None:
             terminal.wait_for("To go on")
             assert terminal.modes == before
             assert WAY_BACK.search(bytes(terminal.raw))
+
+
+async def test_a_run_goes_on_when_its_terminal_goes(start: Starts) -> None:
+    """TUI-02: the process serves its run from then on, what it had asked included, and ends with it."""
+    call = "<tool_call>shell<arg_key>command</arg_key><arg_value>echo hello</arg_value></tool_call>"
+    terminal = start(f"t</think>{call}", "t</think>It is said.", flags=("--mode", "default", "Say hello."))
+    terminal.wait_for("may it run?")
+    terminal.hang_up()
+    async with asyncio.timeout(APPEARS_SECONDS):
+        while not (records := live_records()):
+            await asyncio.sleep(POLL_SECONDS)
+    async with await RemoteConversation.attach(records[0], stay=False) as run:
+        async for event in run.events():
+            if isinstance(event.body, ApprovalAsked):
+                assert run.answer(event.body.id, ApprovalAnswer(True, "person"))
+            if isinstance(event.body, RunFinished):
+                assert event.body.answer == "It is said."
+    assert run.exit_code == 0
+    assert terminal.wait_end() == 0

@@ -19,11 +19,12 @@ FOLDERS = ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME
 
 @pytest.fixture(scope="session", autouse=True)
 def own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Settings from the environment are unset; settings, state and caches lie in temporary folders."""
+    """Settings from the environment are unset, no keyring is used; settings, state and caches lie in temporary folders."""
     with pytest.MonkeyPatch.context() as patch:
         for name in list(os.environ):
             if name.startswith(OWN_VARIABLES):
                 patch.delenv(name)
+        patch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
         for name in FOLDERS:
             patch.setenv(name, str(tmp_path_factory.mktemp(name.lower())))
         yield

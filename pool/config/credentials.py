@@ -1,4 +1,4 @@
-"""The API key: from a variable, a command, the user's file of keys, or (with a warning) a configuration file."""
+"""The API key: from a variable, a command, the keyring, the user's file, or (with a warning) a configuration file."""
 
 from __future__ import annotations
 
@@ -6,16 +6,20 @@ import shlex
 import stat
 import subprocess
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import urlsplit
 
-from pool.config.files import read_text
+from pool.config.privatefile import read_private
 from pool.config.settings import SettingsError
 from pool_tools.home import home
 
 COMMAND_SECONDS = 10.0
 TABLE = "keys"
+KEYRING, SERVERS = "keyring", "servers"
+"""Where the file lists the servers whose keys are in the keyring."""
+
 ANY = "default"
 """The name of the key that goes to every server without one of its own."""
 
@@ -31,20 +35,65 @@ def server_name(base_url: str) -> str:
     return f"{host}:{port}" if host and port else host
 
 
-def kept_key(path: Path, base_url: str, warn: list[str]) -> str:
-    """The key that the user's file holds for a server, "" if none. Warns of a file that others may read.
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A key that is kept: the name it is kept under, and its value, "" where the keyring has it."""
 
-    Raises `SettingsError` for a file that cannot be read.
+    name: str
+    value: str = field(default="", repr=False)
+
+    @property
+    def entry(self) -> str:
+        """What the keyring calls it."""
+        return keyring_entry(self.name)
+
+
+def keyring_entry(name: str) -> str:
+    """What the keyring calls the key of a server."""
+    return f"server:{name}"
+
+
+def find_kept(path: Path, base_url: str, warn: list[str]) -> Kept | None:
+    """The key that is kept for a server, else the one for all; path is the user's file, which lists all of them.
+
+    Raises `SettingsError` for a file that cannot be used.
     """
-    try:
-        text = read_text(path)
-    except OSError as error:
-        raise SettingsError(f"{path}: the API keys cannot be read: {error.strerror or error}") from None
+    text = read_private(path, warn)
     if text is None:
-        return ""
-    warn_of_readers(path, warn)
-    found = _table(path, text)
-    return str(found.get(server_name(base_url)) or found.get(ANY) or "")
+        return None
+    document = _document(path, text)
+    values = _table(document, TABLE)
+    listed = _table(document, KEYRING).get(SERVERS)
+    in_keyring = cast(list[object], listed) if isinstance(listed, list) else []
+    for name in (server_name(base_url), ANY):
+        if value := str(values.get(name) or ""):
+            return Kept(name, value)
+        if name in in_keyring:
+            return Kept(name)
+    return None
+
+
+def kept_key(path: Path, base_url: str, env: Mapping[str, str], warn: list[str]) -> str:
+    """The key that is kept for a server, "" if none is. Warns where the keyring does not give it.
+
+    Raises `SettingsError` for a file that cannot be used.
+    """
+    found = find_kept(path, base_url, warn)
+    if found is None or found.value:
+        return found.value if found else ""
+    from pool.config.keyrings import Keyring, NoKeyring
+
+    try:
+        value = Keyring(env).get(found.entry)
+    except NoKeyring as error:
+        why = str(error)
+    else:
+        if value:
+            return value
+        why = "the keyring has it no more"
+    what = f"the API key for {found.name} is kept in the keyring, but {why}; no API key is sent"
+    warn.append(f"{what}. POOL_API_KEY gives one for now, `pool config key --file` keeps it in a file")
+    return ""
 
 
 def warn_of_readers(path: Path, warn: list[str]) -> None:
@@ -57,15 +106,19 @@ def warn_of_readers(path: Path, warn: list[str]) -> None:
         warn.append(f"{path}: others may read this file, and it holds an API key; mend it: chmod 600 {path}")
 
 
-def _table(path: Path, text: str) -> dict[str, Any]:
+def _document(path: Path, text: str) -> Mapping[str, Any]:
     import tomllib
 
     try:
-        table: Any = tomllib.loads(text).get(TABLE)
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         # The message of a syntax error may quote a character, never a value.
         raise SettingsError(f"{path}: this is no TOML: {error}") from None
-    return cast(dict[str, Any], table) if isinstance(table, dict) else {}
+
+
+def _table(document: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    table: Any = document.get(name)
+    return cast(Mapping[str, Any], table) if isinstance(table, dict) else {}
 
 
 def key_from_variable(name: str, env: Mapping[str, str], warn: list[str], place: str) -> str:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from pool.config.files import read_text
 from pool.config.settings import SettingsError
-from pool.config.writing import PRIVATE_MODE
 
+PRIVATE_MODE = 0o600
 _OTHERS = 0o077
 
 

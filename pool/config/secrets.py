@@ -24,7 +24,7 @@ def api_key(merge: Merge, env: Mapping[str, str], places: Places, warnings: list
     order, _, name = max((merge.order(n), i, n) for i, n in enumerate(names))
     value = str(merge.values[name])
     if not order or not value:
-        return kept_key(places.credentials, str(merge.values["server.base_url"]), warnings)
+        return kept_key(places.credentials, str(merge.values["server.base_url"]), env, warnings)
     place = str(merge.origin(name))
     if name == "server.api_key_env":
         return key_from_variable(value, env, warnings, place)
@@ -43,7 +43,9 @@ def _warn_of_secrets(merge: Merge, warnings: list[str]) -> None:
         if not there or source is None:
             continue
         origin = merge.origin(name)
-        remedy = "`pool config key` keeps keys in a file of their own, or use server.api_key_env"
+        remedy = "`pool config key` keeps keys out of such files, or use server.api_key_env"
+        if name == "server.api_key":
+            remedy = "`pool config key --move` takes it out of there, or use server.api_key_env"
         warnings.append(f"{origin.place}:{origin.line}: {name} holds {what} in clear; {remedy}")
         warn_of_readers(source.path, warnings)
 

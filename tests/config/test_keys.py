@@ -24,13 +24,15 @@ def test_a_kept_key_goes_to_its_own_server_only(tmp_path: Path) -> None:
     assert home.load(flags={"server.base_url": "http://127.0.0.1:9000/v1"}).settings.api_key == ""
 
 
-def test_a_kept_key_that_others_may_read_is_warned_of(tmp_path: Path) -> None:
+def test_a_file_of_keys_that_others_may_read_is_mended(tmp_path: Path) -> None:
     home = Home(tmp_path)
     keep(home, "[keys]\ndefault = 'mine'\n", 0o640)
     loaded = home.load()
     assert loaded.settings.api_key == "mine"
-    assert "others may read this file" in loaded.warnings[0]
+    assert "others could read this file (mode 0640)" in loaded.warnings[0]
     assert "mine" not in loaded.warnings[0]
+    assert home.places.credentials.stat().st_mode & 0o777 == 0o600
+    assert not home.load().warnings
 
 
 def test_what_is_set_latest_counts(tmp_path: Path) -> None:

@@ -71,9 +71,12 @@ def parser() -> argparse.ArgumentParser:
     trust = add_action(sub, "trust", "show what the checkout's files would allow, and ask")
     trust.add_argument("--yes", action="store_true", help="do not ask")
     add_action(sub, "untrust", "take that back")
-    key = add_action(sub, "key", "keep an API key, read from stdin, in a file of yours")
+    key = add_action(sub, "key", "keep an API key, read from stdin, in the keyring, else in a file of yours")
     key.add_argument("server", nargs="?", default="", help="as host:8000, or default; else the configured server")
-    key.add_argument("--remove", action="store_true", help="forget it")
+    key.add_argument("--file", action="store_true", help="keep it in the file, though there is a keyring")
+    instead = key.add_mutually_exclusive_group()
+    instead.add_argument("--remove", action="store_true", help="forget it")
+    instead.add_argument("--move", action="store_true", help="take the key that stands in a configuration file")
     taken = add_action(sub, "import", "show what another agent's configuration holds; --yes copies it")
     taken.add_argument("agent", choices=["poolside", "claude", "codex", "opencode"])
     taken.add_argument("--yes", action="store_true", help="copy it into your own file")
@@ -110,9 +113,14 @@ def _dispatch(args: argparse.Namespace) -> int:
             here = Here.at(args.dir)
             return trust(here, yes=args.yes) if args.action == "trust" else untrust(here)
         case "key":
-            from pool.cli.config.keeping import keep_key
+            from pool.cli.config import keeping
 
-            return keep_key(Here.at(args.dir), args.server, remove=args.remove)
+            here = Here.at(args.dir)
+            if args.remove:
+                return keeping.forget_key(here, args.server)
+            if args.move:
+                return keeping.move_key(here, args.server, in_file=args.file)
+            return keeping.keep_key(here, args.server, in_file=args.file)
         case "import":
             from pool.cli.config.importing.command import import_from
 

@@ -10,7 +10,7 @@ from typing import cast
 
 from pool.agent.configured import rule_faults
 from pool.cli.config.command import Here
-from pool.config.credentials import kept_key
+from pool.config.credentials import find_kept
 from pool.config.describe import HIDDEN, toml
 from pool.config.files import Origin, nearest
 from pool.config.keys import Key, keys, tables
@@ -70,8 +70,10 @@ def _kept(here: Here, loaded: LoadedSettings) -> dict[str, Origin]:
     """Where the API key comes from if it is a kept one."""
     if any(str(loaded.origin(f"server.api_key{end}")) != "built-in" for end in ("", "_env", "_command")):
         return {}
-    found = kept_key(here.places.credentials, str(loaded.values["server.base_url"]), [])
-    return {"server.api_key": Origin("kept", str(here.places.credentials))} if found else {}
+    found = find_kept(here.places.credentials, str(loaded.values["server.base_url"]), [])
+    if found is None:
+        return {}
+    return {"server.api_key": Origin("kept", str(here.places.credentials) if found.value else "keyring")}
 
 
 def short(origin: Origin) -> str:

@@ -102,8 +102,8 @@ def add(here: Here, args: argparse.Namespace) -> int:
     if why:
         where += f" ({why})"
     again = any((one.name, one.folder) == (name, folder) for one in before)
-    words = f"the secret {name} is {'replaced' if again else 'kept'}, {where}; commands get it as ${variable}"
-    print(safe(f"{words}, {_unasked(patterns)}", terminal=True))
+    words = f"the secret {name} is {'replaced' if again else 'kept'} {where}; commands get it as ${variable}"
+    print(safe(f"{words}; {_unasked(patterns)}", terminal=True))
     return 0
 
 
@@ -129,7 +129,7 @@ def remove(here: Here, name: str, *, project: bool) -> int:
 
 
 def _unasked(patterns: Sequence[str]) -> str:
-    return f"unasked: {', '.join(patterns)}" if patterns else "and each use is asked about"
+    return f"unasked: {', '.join(patterns)}" if patterns else "each use is asked about"
 
 
 def _checked(text: str) -> str:

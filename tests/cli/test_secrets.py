@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -30,10 +31,7 @@ def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def piped(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    read, write = os.pipe()
-    os.write(write, value.encode())
-    os.close(write)
-    monkeypatch.setattr("sys.stdin", os.fdopen(read))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(value.encode())))
 
 
 @pytest.mark.parametrize("keyring", [True, False])

@@ -14,8 +14,9 @@ from pool.config.settings import Mode, SettingsError
 from pool.events import Body, PlanDecided, PlanProposed, RunFinished, StopReason
 
 ASK = (
-    "[Pool] Plan mode: nothing may be changed yet. Look at what matters, then answer with the plan alone: the goal, "
-    "the steps in order with the files of each, and how they will be checked. The user edits or approves it first."
+    "[Pool] Plan mode: nothing may be changed now. If a change is asked for, look at what matters and answer with the "
+    "plan alone: the goal, the steps in order with the files of each, how they are checked. The user edits or approves "
+    "it first."
 )
 """What is added to each prompt in plan mode."""
 

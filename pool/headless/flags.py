@@ -91,6 +91,11 @@ def add_option_flags(p: argparse.ArgumentParser) -> None:
     p.add_argument("-i", "--input", choices=["text", "stream-json"], default="text", help="what stdin holds")
     p.add_argument("--output-schema", metavar="FILE", help="the answer is JSON that fits this JSON Schema, or exit 8")
     p.add_argument("--artifacts", metavar="DIR", help="leave diff, trajectory, transcript, answer and figures in DIR")
+    p.add_argument(
+        "--approve-plan",
+        action="store_true",
+        help="with -c or -r: carry out the plan that waits there (--plan made it); a prompt, as -f FILE, replaces it",
+    )
     p.add_argument("--session", metavar="NAME", default="", help="go on with this folder's session NAME, or begin it")
     p.add_argument("--dry-run", action="store_true", help="print the exact first request, and send it nowhere")
 

@@ -77,6 +77,19 @@ class ModeInput(Input):
 
 
 @dataclass(frozen=True, slots=True)
+class PlanInput(Input):
+    """Decide on the plan that waits (`plan.proposed`), between two runs: approve, edit or drop it.
+
+    approve carries it out in mode, "" for the one that plan.proposed names; text, if any, takes the plan's place.
+    """
+
+    type: ClassVar[str] = "plan"
+    decision: str
+    text: str = ""
+    mode: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ThinkingInput(Input):
     """Set how much the model may think: on, off, low, normal, high, or tokens a turn as text."""
 
@@ -111,8 +124,8 @@ class EndInput(Input):
 INPUTS: dict[str, type[Input]] = {
     kind.type: kind
     for kind in (
-        *(Prompt, SteerInput, Approve, AnswerInput, StopInput, ModeInput, ThinkingInput, BudgetInput),
-        *(CompactInput, EndInput),
+        *(Prompt, SteerInput, Approve, AnswerInput, StopInput, ModeInput, PlanInput, ThinkingInput),
+        *(BudgetInput, CompactInput, EndInput),
     )
 }
 

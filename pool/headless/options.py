@@ -12,6 +12,7 @@ from pool_tools.home import expanded
 
 if TYPE_CHECKING:
     from pool.agent.answerform import AnswerForm
+    from pool.agent.factory import Extras
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,7 @@ class RunOptions:
     """form is what the answer has to fit, artifacts the folder to leave files in, name what a new session is called.
 
     notify is a command of the user's, run at the end and when an answer is due.
+    approves_plan: the session's plan that waits is approved, with the prompt, if there is any, in its place.
     driven: a program sends prompts, answers and more on stdin; the run's own prompt is the first one, and may be "".
     """
 
@@ -27,6 +29,7 @@ class RunOptions:
     name: str = ""
     driven: bool = False
     notify: str = ""
+    approves_plan: bool = False
 
     def asked(self, prompt: str) -> str:
         """A prompt as it goes to the model."""
@@ -34,6 +37,17 @@ class RunOptions:
 
 
 NO_OPTIONS = RunOptions()
+
+
+def extras_for(form: AnswerForm | None) -> Extras:
+    """What a session needs besides so that its answers fit a form."""
+    from pool.agent.factory import NO_EXTRAS, Extras
+
+    if form is None:
+        return NO_EXTRAS
+    from pool.agent.answerform import FormGuard
+
+    return Extras(guards=lambda: [FormGuard(form)])
 
 
 def options_of(args: argparse.Namespace) -> RunOptions:
@@ -46,7 +60,7 @@ def options_of(args: argparse.Namespace) -> RunOptions:
     driven = args.input == "stream-json"
     if driven and args.prompt == ["-"]:
         raise SettingsError("with -i stream-json prompts come as lines of JSON; leave out the -")
-    return RunOptions(form, _folder(args.artifacts), driven=driven, notify=args.notify)
+    return RunOptions(form, _folder(args.artifacts), driven=driven, notify=args.notify, approves_plan=args.approve_plan)
 
 
 def named(options: RunOptions, settings: Settings, name: str) -> tuple[RunOptions, Settings]:

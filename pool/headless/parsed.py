@@ -39,10 +39,14 @@ def run(args: argparse.Namespace) -> int:
         return fail_early(output_for(args.output), StopReason.USAGE_ERROR, str(error))
     level = 0 if args.quiet else 1 if args.verbose or sys.stderr.isatty() else 0
     if args.detach or args.on_hangup == "detach":
-        return _run_live(args, settings, prompt, wishes, LiveOptions(options.notify, options.name), level)
+        return _run_live(args, settings, prompt, wishes, _live(options), level)
     from pool.headless.run import run_to_end
 
     return run_to_end(settings, prompt, output=args.output, level=level, wishes=wishes, options=options)
+
+
+def _live(options: RunOptions) -> LiveOptions:
+    return LiveOptions(options.notify, options.name, form=options.form, artifacts=options.artifacts)
 
 
 def _run_live(
@@ -53,7 +57,7 @@ def _run_live(
     from pool.headless.output import Progress
     from pool.headless.run import fail_early
 
-    out = output_for(args.output)
+    out = output_for(args.output, form=options.form)
     try:
         if args.detach:
             return run_detached(settings, prompt, wishes, options, args.output)
@@ -63,12 +67,20 @@ def _run_live(
 
 
 def _refuse_together(args: argparse.Namespace, options: RunOptions) -> None:
-    """Raise for what a run in the background cannot do."""
+    """Raise for what a run in the background cannot do, and for a plan that nothing can hold."""
+    if options.approves_plan and (args.plan or not (args.continue_last or args.resume or args.session)):
+        raise SettingsError(
+            "--approve-plan goes on with a session that has a plan: give -c, -r ID or --session NAME too"
+        )
     if not (args.detach or args.on_hangup == "detach"):
         return
-    given = {"--output-schema": options.form, "--artifacts": options.artifacts, "-i stream-json": options.driven}
-    for flag in (name for name, value in given.items() if value):
-        raise SettingsError(f"{flag} cannot be together with --detach or --on-hangup detach")
+    if options.driven:
+        raise SettingsError(
+            "-i stream-json cannot be together with --detach or --on-hangup detach: stdin ends with the terminal. "
+            "A detached run takes the same lines on its socket, which --detach -o json names"
+        )
+    if options.approves_plan:
+        raise SettingsError("--approve-plan cannot be together with --detach or --on-hangup detach")
 
 
 def show(args: argparse.Namespace, program: str) -> int:
@@ -111,7 +123,7 @@ def prompt_from(args: argparse.Namespace) -> str:
     prompt = "\n\n".join(p for p in parts if p.strip())
     if prompt.strip() and args.files:
         prompt = f"{prompt}\n\n{attached(args.files, folder_of(args.dir))}"
-    if not prompt.strip() and not driven:
+    if not prompt.strip() and not driven and not args.approve_plan:
         raise SettingsError('there is no prompt; give one: pool run "PROMPT", -f FILE, or on stdin')
     return prompt
 

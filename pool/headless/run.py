@@ -11,14 +11,15 @@ from collections.abc import AsyncIterator, Callable, Generator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from pool.agent.approvals import NobodyThere
-from pool.agent.factory import NO_EXTRAS, Extras, Session, open_session
+from pool.agent.control import Conversation
+from pool.agent.factory import Session, open_session
 from pool.agent.hub import EventHub
 from pool.agent.ids import new_id
 from pool.agent.state import Stop
 from pool.config.settings import Settings, SettingsError
 from pool.events import STOP_TABLE, Event, RunFinished, SessionNamed, StopReason, Usage
 from pool.headless.gitwishes import GitWishes
-from pool.headless.options import NO_OPTIONS, RunOptions
+from pool.headless.options import NO_OPTIONS, RunOptions, extras_for
 from pool.headless.output import JsonOutput, Output, Progress, output_for
 from pool.headless.plain import safe
 from pool.wire.errors import ServerProblem
@@ -76,7 +77,7 @@ async def _run(
     if wishes and (said := await wishes.before(settings)):
         sys.stderr.write(safe(f"pool run: {said}", terminal=True) + "\n")
     program = _program(options)
-    async with open_session(settings, program or NobodyThere(), _extras(options)) as session:
+    async with open_session(settings, program or NobodyThere(), extras_for(options.form)) as session:
         if program is None:
             _refuse_or_warn(settings, session)
         if options.name:
@@ -118,6 +119,8 @@ class _Alone:
         self.stop = session.agent.stop
 
     async def run(self, prompt: str) -> tuple[RunFinished | None, int]:
+        if self._options.approves_plan:
+            prompt = Conversation(self._session).approve_plan(text=prompt)
         return await self._session.agent.run(self._options.asked(prompt), new_id()), 0
 
 
@@ -161,15 +164,6 @@ def _artifacts(options: RunOptions) -> Artifacts | None:
     from pool.headless.artifacts import Artifacts
 
     return Artifacts(options.artifacts, options.form)
-
-
-def _extras(options: RunOptions) -> Extras:
-    form = options.form
-    if form is None:
-        return NO_EXTRAS
-    from pool.agent.answerform import FormGuard
-
-    return Extras(guards=lambda: [FormGuard(form)])
 
 
 def _refuse_or_warn(settings: Settings, session: Session) -> None:

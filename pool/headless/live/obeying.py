@@ -16,6 +16,7 @@ from pool.headless.inputs import (
     CompactInput,
     Input,
     ModeInput,
+    PlanInput,
     Prompt,
     SteerInput,
     StopInput,
@@ -74,6 +75,8 @@ class Obedience:
                     return "" if conversation.stop() else "no run works"
                 case ModeInput(mode=mode):
                     conversation.set_mode(mode_of(mode))
+                case PlanInput():
+                    return self._decided(wish)
                 case ThinkingInput(level=level):
                     change = conversation.set_thinking(level)
                     return "" if change.applied else change.text
@@ -89,6 +92,20 @@ class Obedience:
                     return f"{wish.type} is not taken here"
         except (SettingsError, Busy) as error:
             return str(error)
+        return ""
+
+    def _decided(self, wish: PlanInput) -> str:
+        plan = self._conversation.session.work.plan
+        match wish.decision:
+            case "approve":
+                mode = mode_of(wish.mode) if wish.mode else None
+                self.start(self._submitted(self._conversation.approve_plan(mode, wish.text)))
+            case "edit":
+                plan.edit(wish.text)
+            case "drop":
+                plan.drop()
+            case other:
+                return f"`decision` is {other!r}; it can be approve, edit or drop"
         return ""
 
     def start(self, work: Coroutine[Any, Any, Any]) -> None:

@@ -121,6 +121,7 @@ async def test_files_after_two_dashes_are_part_of_the_prompt(tmp_path: Path) -> 
         (("--output-schema", "none.json", "Go."), "No such file"),
         (("--artifacts", "here/below", "Go."), "cannot be made"),
         (("-i", "stream-json", "-"), "leave out the -"),
+        (("-i", "stream-json", "--detach", "Go."), "takes the same lines on its socket"),
     ],
 )
 def test_what_cannot_be_is_exit_2(

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pool.agent.answerform import AnswerForm
 
 
 @dataclass(frozen=True, slots=True)
@@ -10,8 +15,11 @@ class LiveOptions:
     """How a live run works.
 
     notify is the user's command, "" for none; name what a new session is called. followed: whoever starts it attaches.
+    form is what answers have to fit, artifacts the folder to leave files in.
     """
 
     notify: str = ""
     name: str = ""
     followed: bool = False
+    form: AnswerForm | None = None
+    artifacts: Path | None = None

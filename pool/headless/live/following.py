@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Sequence
 from pool.facekit.live.lines import LinkProblem
 from pool.facekit.live.place import LiveRecord
 from pool.facekit.live.remote import RemoteConversation
-from pool.headless.output import Output, Progress
+from pool.headless.output import JsonOutput, Output, Progress
 from pool.stops import STOP_TABLE, StopReason
 
 HUNG_UP = STOP_TABLE[StopReason.SIGNALLED].exit + signal.SIGHUP
@@ -47,6 +47,9 @@ async def _show(run: RemoteConversation, faces: Sequence[Output | Progress]) -> 
         async for event in run.events():
             for face in faces:
                 face.show(event)
+        for face in faces:
+            if isinstance(face, JsonOutput):
+                face.release()
     except BrokenPipeError:
         return READER_GONE
     except OSError:

@@ -23,7 +23,7 @@ from pool.facekit.live.place import LOG, LiveRecord, PlaceError, live_folder, lo
 from pool.headless.gitwishes import GitWishes
 from pool.headless.live import LiveOptions
 from pool.headless.live.working import work
-from pool.headless.output import Output, Progress
+from pool.headless.output import JsonOutput, Output, Progress
 from pool.headless.plain import safe
 from pool.stops import STOP_TABLE, StopReason
 from pool.wire.errors import ServerProblem
@@ -61,6 +61,9 @@ def run_followed(
     from pool.headless.live.following import follow
 
     record = start(settings, prompt, wishes, replace(options, followed=True))
+    for face in faces:
+        if wishes and isinstance(face, JsonOutput):
+            face.hold()
     return asyncio.run(follow(record, faces))
 
 

@@ -14,13 +14,14 @@ from pool.agent.factory import Session, open_session
 from pool.agent.questions import Questions
 from pool.agent.state import Stop
 from pool.config.settings import Settings
-from pool.events import Notice, SessionNamed, StopReason
+from pool.events import STOP_TABLE, Notice, SessionNamed, StopReason
 from pool.facekit.live.place import LiveRecord, Place
 from pool.headless.gitwishes import GitWishes
 from pool.headless.live import LiveOptions
 from pool.headless.live.notify import Notifier
 from pool.headless.live.obeying import Obedience
 from pool.headless.live.serving import LiveServer
+from pool.headless.options import extras_for
 from pool.headless.plain import one_line
 
 PROMPT_CHARS = 200
@@ -40,9 +41,10 @@ async def work(
     Raises `SettingsError`, `ServerProblem` and `PlaceError` where it cannot begin.
     """
     said = await wishes.before(settings) if wishes else ""
-    async with open_session(settings, Questions()) as session:
+    async with open_session(settings, Questions(), extras_for(options.form)) as session:
         conversation = Conversation(session)
-        obedience = Obedience(conversation, BY_PERSON)
+        asked = options.form.asked if options.form else str
+        obedience = Obedience(conversation, BY_PERSON, asked)
         record = record_of(session, prompt)
         notifier = Notifier(options.notify, session.hub, record.workspace) if options.notify else None
         with Place(record) as place:
@@ -56,15 +58,33 @@ async def work(
             if options.followed:
                 await _first_face(server)
             with ending_signals(conversation) as leaving:
-                finished = await conversation.submit(prompt)
+                finished = await conversation.submit(asked(prompt))
                 failed = await wishes.after(session, finished) if wishes else 0
+                failed = failed or await _leave_files(session, options)
                 await linger(server, obedience, leaving)
+            if obedience.finished is not None:
+                await _leave_files(session, options)
             session.hub.close()
             if notifier is not None:
                 await notifier.close()
             code = finished.exit_code or failed
             await server.close(code)
             return code
+
+
+async def _leave_files(session: Session, options: LiveOptions) -> int:
+    """Write the files of `--artifacts`, of the last run so far; an exit code for what could not be written."""
+    if options.artifacts is None:
+        return 0
+    from pool.headless.artifacts import Artifacts
+
+    left = Artifacts(options.artifacts, options.form)
+    for event in session.hub.so_far():
+        left.show(event)
+    missing = await asyncio.to_thread(left.write, session)
+    for line in missing:
+        session.hub.emit(Notice("error", line))
+    return STOP_TABLE[StopReason.INTERNAL_ERROR].exit if missing else 0
 
 
 def record_of(session: Session, prompt: str) -> LiveRecord:

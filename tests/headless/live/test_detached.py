@@ -190,10 +190,18 @@ def test_a_run_that_cannot_begin_says_so_with_its_code(tmp_path: Path) -> None:
 def test_a_followed_run_prints_what_a_plain_one_does_and_goes_on_when_the_terminal_goes(
     slow: RunningSim, sim: RunningSim, tmp_path: Path
 ) -> None:
-    line = command(sim.url, "--on-hangup", "detach", "-o", "json", QUESTION)
+    (tmp_path / "form.json").write_text('{"type": "number"}')
+    line = command(sim.url, "--on-hangup", "detach", "-o", "json", "--artifacts", "left", QUESTION)
     done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, timeout=LIMIT_SECONDS)
     result = json.loads(done.stdout)
     assert (done.returncode, result["type"], result["reason"]) == (0, "run.result", "completed")
+    assert (tmp_path / "left" / "answer.md").read_text() == f"{result['answer']}\n"
+    until(lambda: not live_records())
+    line = command(sim.url, "--detach", "--output-schema", "form.json", "--artifacts", "form", QUESTION)
+    subprocess.run(line, cwd=tmp_path, check=True, capture_output=True, timeout=LIMIT_SECONDS)
+    until(lambda: (tmp_path / "form" / "transcript.md").exists())
+    left = json.loads((tmp_path / "form" / "result.json").read_text())
+    assert (left["exit_code"], left["reason"]) == (8, "unusable_reply"), "the answer is no number"
     until(lambda: not live_records())
 
     pid, terminal = pty.fork()

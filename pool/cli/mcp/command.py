@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 
 from pool.cli.actions import add_action, add_targets, run_action
+from pool.config.settings import SettingsError
 
 DESCRIPTION = """\
 MCP servers: programs and addresses that offer tools to the model. Each is a table
@@ -17,6 +18,7 @@ examples:
   pool mcp add time -- uvx mcp-server-time
   pool mcp add docs https://docs.example/mcp --header 'Authorization=Bearer ${DOCS_TOKEN}'
   pool mcp test time
+  pool mcp serve --tools read,search,edit,run_task
 
 Exit codes: 0 done, 1 the server does not work, 2 a wrong use. See docs/mcp.md.
 """
@@ -51,7 +53,29 @@ def parser() -> argparse.ArgumentParser:
     test.add_argument("name")
     test.add_argument("--sandbox", metavar="WHAT", help="auto (default), required, read-only, external or off")
     test.add_argument("--net", metavar="WHAT", help="what commands reach, as for pool run")
+    _add_serve(add_action(sub, "serve", "be an MCP server: Pool's tools, and tasks, for another agent"))
     return p
+
+
+def _add_serve(serve: argparse.ArgumentParser) -> None:
+    """Flags of `pool mcp serve`."""
+    serve.add_argument(
+        "--tools",
+        type=_names,
+        metavar="LIST",
+        help="what is offered: read,list,search (default), ..., run_task, or all",
+    )
+    serve.add_argument("--port", type=int, metavar="N", help="streamable HTTP on this port of 127.0.0.1 (0: any)")
+    serve.add_argument("--sandbox", metavar="WHAT", help="auto (default), required, read-only, external or off")
+    serve.add_argument("--net", metavar="WHAT", help="what commands reach, as for pool run")
+    serve.add_argument("--mode", metavar="MODE", help="what runs without a question; tasks get none that is wider")
+    serve.add_argument("--allow", metavar="RULE", action="append", default=[], help="run such calls, as for pool run")
+    serve.add_argument("--base-url", metavar="URL", help="the model server of tasks")
+    serve.add_argument("--model", metavar="ID", help="the model of tasks")
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
 def main(argv: Sequence[str]) -> int:
@@ -64,6 +88,8 @@ def _dispatch(args: argparse.Namespace) -> int:
         from pool.cli.mcp.trying import try_server
 
         return try_server(args.dir, args.name, args.sandbox, args.net)
+    if args.action == "serve":
+        return _serve(args)
     from pool.cli.mcp import files
 
     match args.action:
@@ -75,3 +101,11 @@ def _dispatch(args: argparse.Namespace) -> int:
             return files.remove(args.dir, args.target, args.name)
         case _:
             return files.add(args.dir, args.target, args.name, files.table_from(args), force=args.force)
+
+
+def _serve(args: argparse.Namespace) -> int:
+    try:
+        from pool.cli.mcp.serving import serve
+    except ModuleNotFoundError as error:
+        raise SettingsError(f"serving needs the package {error.name!r}: pip install 'laguna-pool[mcp]'") from None
+    return serve(args)

@@ -30,6 +30,7 @@ from pool.agent.limits import Limits
 from pool.agent.loop import Agent, Labels
 from pool.agent.mcptools import mcp_servers, mcp_tools
 from pool.agent.netasking import NetworkAsking
+from pool.agent.plan import ASK
 from pool.agent.policywords import policy_words
 from pool.agent.prompt import system_prompt
 from pool.agent.questions import WaitingClock
@@ -111,6 +112,11 @@ class Extras:
 NO_EXTRAS = Extras()
 
 
+def _kept_mode(settings: Settings, left_in: str) -> Mode | None:
+    """The mode in which an earlier session was left, if it is to be kept and there was one."""
+    return Mode(left_in) if settings.keep_mode and left_in in {mode.value for mode in Mode} else None
+
+
 @asynccontextmanager
 async def open_session(settings: Settings, approver: Approver, extras: Extras = NO_EXTRAS) -> AsyncGenerator[Session]:
     """A session with its server found, its sandbox probed and its log open; closed with all it started.
@@ -139,7 +145,7 @@ async def open_session(settings: Settings, approver: Approver, extras: Extras = 
         hub.mask = use.secrets.mask
         sandbox = confinement.found.sandbox
         confined = sandbox.name != NoSandbox.name
-        mode = settings.mode or (Mode.AUTO if confined else Mode.DEFAULT)
+        mode = _kept_mode(settings, opened.earlier.mode) or settings.mode or (Mode.AUTO if confined else Mode.DEFAULT)
         workspace = _opened_workspace(settings, stack, use.secrets.mask)
         toolbox = Toolbox(workspace, sandbox, None, confinement.network, use.secrets)
         stack.push_async_callback(toolbox.close)
@@ -426,7 +432,8 @@ def first_request(settings: Settings, model: str, prompt: str) -> bytes:
         head = Head(model, settings.thinking, declared, _sampling(settings), window=settings.window)
         prompt_text = prompt_for(settings, instructions_for(settings).block, skills.listed(tools))
         history = History(prompt_text, lambda body: None, shape.encode)
-        history.add_user(skills.worded(prompt))
+        worded = skills.worded(prompt), ASK if settings.mode is Mode.PLAN else ""
+        history.add_user("\n\n".join(text for text in worded if text))
         budgets = settings.budgets
         limit = budgets.reasoning_first_turn + budgets.answer_tokens
         return RequestBuilder(head, shape).build(history.data, max_tokens=limit)

@@ -38,7 +38,8 @@ def show_request(settings: Settings, prompt: str) -> int:
 async def _body(settings: Settings, prompt: str) -> bytes:
     async with open_session(settings, NobodyThere()) as session:
         await _known(session)
-        session.agent.history.add_user(session.skills.worded(prompt))
+        worded = session.skills.worded(prompt), session.work.plan.begin(session.approvals.mode)
+        session.agent.history.add_user("\n\n".join(text for text in worded if text))
         return session.replies.first_body(session.agent.history)
 
 

@@ -10,9 +10,11 @@ from typing import Any
 from pool.agent.history import History
 from pool.agent.streaming import ReplyStream
 from pool.extend.agentsmd import NAME, block_in
+from pool.extend.skills.using import block_in as list_of_skills
 from pool.messages import Message, Role
 from pool.wire.tokens import raw_tokens
 
+SKILLS = "skills"
 MCP_PREFIX = "mcp__"
 """How names of tools begin that come from MCP servers."""
 
@@ -20,7 +22,7 @@ MCP_PAIR = frozenset({"find_tool", "call_tool"})
 """Tools by which the others of MCP servers are reached."""
 
 
-PARTS = ("system prompt", NAME, "tools", "MCP tools", "conversation", "tool results", "reasoning")
+PARTS = ("system prompt", SKILLS, NAME, "tools", "MCP tools", "conversation", "tool results", "reasoning")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +83,10 @@ def _raw_sizes(history: History, replies: ReplyStream) -> Mapping[str, float]:
     sizes: dict[str, float] = dict.fromkeys(PARTS, 0.0)
     system = history.messages[0].message.content
     block = raw_tokens(block_in(system).encode())
-    sizes["system prompt"] = raw_tokens(system.encode()) - block
+    skills = raw_tokens(list_of_skills(system).encode())
+    sizes["system prompt"] = raw_tokens(system.encode()) - block - skills
     sizes[NAME] = block
+    sizes[SKILLS] = skills
     head: dict[str, Any] = json.loads(replies.head_json)
     for tool in head.get("tools", []):
         name = str(tool["function"]["name"])

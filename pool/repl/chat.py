@@ -19,10 +19,11 @@ from pool.facekit import clipboard
 from pool.facekit.activity import Activity
 from pool.facekit.answers import answer_text
 from pool.facekit.clean import one_line
+from pool.facekit.comeback import going_on_words
 from pool.facekit.driver import driver_for
 from pool.facekit.planasking import WAITS, PlanAsking
 from pool.facekit.recall import Recall
-from pool.facekit.shellline import ShellLine
+from pool.facekit.shellline import TOLD_CHARS, ShellLine, untold
 from pool.ports import Approver
 from pool.repl.asking import Asking, Query
 from pool.repl.earlier import earlier_lines
@@ -189,14 +190,19 @@ class Chat:
             self.command(text.strip())
         elif text.startswith(SHELL_MARK) and text[1:].strip():
             self._spawn(self._run_shell(text[1:].strip()))
-        elif self.talk.steer(text):
-            pass
-        elif self.talk.busy:
+        else:
+            self.prompt(text)
+        self.terminal.refresh()
+
+    def prompt(self, text: str) -> None:
+        """Say a text to the model, whatever it begins with: to the run that works, or as a new one."""
+        if self.talk is None or self.talk.steer(text):
+            return
+        if self.talk.busy:
             self.queue(text)
         else:
             told, self._told = self._told, []
             self._spawn(self._run("\n\n".join([*told, text])))
-        self.terminal.refresh()
 
     def queue(self, text: str) -> None:
         """Keep a prompt for after the run."""
@@ -251,6 +257,9 @@ class Chat:
     def _earlier(self, rows: Sequence[dict[str, Any]]) -> None:
         for line in ("", *earlier_lines(rows, self.ink, self.terminal.columns)):
             self.terminal.say(line)
+        self._told = untold(rows)
+        if (glance := self.driver.glance()) is not None and not self.driver.attached:
+            self.feed.remark(going_on_words(self.driver.kept_session, glance.mode))
 
     def _take(self, event: Event) -> None:
         self.activity.take(event, event.envelope.mono)
@@ -312,7 +321,7 @@ class Chat:
             case "copy":
                 await self._copy(action.value)
             case "submit":
-                self.send(action.value)
+                self.prompt(action.value)
             case "edit-plan":
                 if (text := await self.terminal.edited(action.value)) is not None:
                     self.command(f"/plan edited {text}")
@@ -327,9 +336,14 @@ class Chat:
 
     async def _reopen(self, resume: str, folder: str = "") -> None:
         """Leave this session and begin a new one, or go on with another; folder is where, "" for this one."""
+        glance = self.driver.glance()
+        mode = glance.mode if glance is not None else self.settings.mode
         await self.driver.close()
         place = Path(folder) if folder else self.settings.workspace
-        self.settings = replace(self.settings, workspace=place, resume=resume, continue_last=False, fork="")
+        self.settings = replace(
+            self.settings, workspace=place, resume=resume, continue_last=False, fork="", mode=mode, keep_mode=False
+        )
+        self._told = []
         self.driver.settings = self.settings
         if folder:
             self.recall.move(place)
@@ -373,3 +387,5 @@ class Chat:
             self._shell = self._shell_output = None
         self.feed.remark(line.ended)
         self._told.append(line.told())
+        if (conversation := self.driver.conversation) is not None:
+            conversation.note_command(command, line.output[-TOLD_CHARS:], line.ended)

@@ -1,4 +1,4 @@
-"""What Tab and typing offer: `/` commands and their arguments, `@` files and folders."""
+"""What Tab and typing offer: `/` commands and their arguments, `@` files and folders, `$` skills."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from prompt_toolkit.document import Document
 
 from pool.facekit.fileindex import FileIndex
 from pool.facekit.plain import plain
+from pool.facekit.skillwords import skills_for
 
 if TYPE_CHECKING:
     from pool.facekit.driver import Driver
@@ -41,6 +42,9 @@ class Offers(Completer):
         if line.startswith("/") and "\n" not in line:
             for completion in self._commands(line):
                 yield completion
+        elif found := skills_for(word, self._driver().conversation):
+            for name, about in found:
+                yield Completion(name, start_position=-len(word), display=name, display_meta=plain(about)[:MOST_ABOUT])
         elif word.startswith("@") or (complete_event.completion_requested and word):
             async with self._busy:
                 if (workspace := self._workspace()) != self._index.workspace:

@@ -10,12 +10,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pool.config.settings import Mode
 from pool.facekit import clipboard
 from pool.facekit.activity import Activity
 from pool.facekit.answers import answer_text
+from pool.facekit.comeback import going_on_words
 from pool.facekit.editor import EditorError, edited
 from pool.facekit.planasking import PlanAsking
-from pool.facekit.shellline import ShellLine
+from pool.facekit.shellline import TOLD_CHARS, ShellLine, untold
+from pool.facekit.skillwords import skills_for
 from pool.tui.askline import AskLine
 from pool.tui.attention import window_title
 from pool.tui.completion import Offer
@@ -39,6 +42,7 @@ LEAVING = ("/quit", "/exit", "/q")
 """Commands that work before there is a session."""
 
 SHELL_MARK = "!"
+WAITS_HINT_SECONDS = 6.0
 ENDED_HINT_SECONDS = 6.0
 NO_OTHER = "another session cannot be opened where a run of another process is shown"
 
@@ -111,7 +115,14 @@ class Actions:
             self.show_queue()
             if self._app.driver.lacks_server:
                 self._app.first_start.show("there is no model server yet")
-        elif self._talk.steer(text):
+        else:
+            self.prompt(text)
+
+    def prompt(self, text: str) -> None:
+        """Say a text to the model, whatever it begins with: to the run that works, or as a new one."""
+        if self._talk is None:
+            return
+        if self._talk.steer(text):
             self.show_queue()
         elif self._talk.busy:
             self.queue(text)
@@ -125,12 +136,20 @@ class Actions:
     def send_waiting(self) -> None:
         """Send what was written before the session was open."""
         waiting, self._before_open = self._before_open, []
-        for number, text in enumerate(waiting):
-            if number:
+        self.show_queue()
+        self.spawn(self._send_all(waiting))
+
+    async def _send_all(self, texts: Sequence[str]) -> None:
+        """Send in order: a command is done before what comes after it; prompts wait for the run of the first."""
+        asked = False
+        for text in texts:
+            if text.startswith(COMMAND_MARK) and "\n" not in text.strip():
+                await self._command(text.strip())
+            elif asked:
                 self.queue(text)
             else:
                 self.send(text)
-        self.show_queue()
+                asked = True
 
     def queue(self, text: str) -> None:
         """Keep a prompt for after the run."""
@@ -197,6 +216,10 @@ class Actions:
         found = complete(line, self._app.driver.conversation)
         return [Offer(c.text, " ".join(w for w in (c.hint, c.help) if w), line=True) for c in found]
 
+    def skill_offers(self, word: str) -> Sequence[Offer]:
+        """Skills that fit a word that begins with a dollar sign."""
+        return [Offer(*found) for found in skills_for(word, self._app.driver.conversation)]
+
     def command(self, line: str) -> None:
         """Do a slash command."""
         self.spawn(self._command(line))
@@ -204,7 +227,7 @@ class Actions:
     async def _command(self, line: str) -> None:
         driver = self._app.driver
         if driver.talk is None:
-            self._app.hint("there is no session yet")
+            self._without_session(line)
             return
         if driver.conversation is not None and self.panels.take(line, driver.conversation):
             return
@@ -217,6 +240,22 @@ class Actions:
             self._put_question(result.ask)
         if result.action is not None:
             await self._act(result.action)
+
+    def _without_session(self, line: str) -> None:
+        """Colours and help need no session; what does waits for it."""
+        name, _, rest = line.removeprefix(COMMAND_MARK).partition(" ")
+        match name:
+            case "theme" if rest.strip():
+                self.panels.use_theme(rest.strip())
+            case "theme":
+                self.panels.show_themes()
+            case "help":
+                self.show_help()
+            case _:
+                self._before_open.append(line)
+                self.show_queue()
+                if self._app.driver.lacks_server:
+                    self._app.hint(f"{line} waits for a model server", WAITS_HINT_SECONDS)
 
     def _put_question(self, ask: Ask) -> None:
         """Let the person choose; the chosen command is done."""
@@ -236,7 +275,7 @@ class Actions:
             case "copy":
                 self.copy(action.value)
             case "submit":
-                self.send(action.value)
+                self.prompt(action.value)
             case "open":
                 self.panels.open(action.value)
             case "edit-plan":
@@ -265,8 +304,9 @@ class Actions:
         app.transcript.clear()
         place = Path(folder) if folder else app.settings.workspace
         app.settings = app.driver.settings = replace(
-            app.settings, workspace=place, resume=resume, continue_last=False, fork="", mode=mode
+            app.settings, workspace=place, resume=resume, continue_last=False, fork="", mode=mode, keep_mode=False
         )
+        self._told = []
         if folder:
             app.recall.move(place)
         app.write(window_title(place, ""))
@@ -275,11 +315,13 @@ class Actions:
 
     def cycle_mode(self) -> None:
         """The next approval mode."""
-        if (glance := self._app.driver.glance()) is None:
+        if (glance := self._app.driver.glance()) is None or (talk := self._talk) is None:
+            self._app.hint("there is no session yet")
             return
         mode = glance.mode.value
         at = MODES_ROUND.index(mode) if mode in MODES_ROUND else -1
-        self.command(f"/mode {MODES_ROUND[(at + 1) % len(MODES_ROUND)]}")
+        # Not by its command, which would answer in the conversation; the status bar shows the mode.
+        talk.set_mode(Mode(MODES_ROUND[(at + 1) % len(MODES_ROUND)]))
 
     # -- the shell and the editor -----------------------------------------------------------------------------------
 
@@ -300,6 +342,16 @@ class Actions:
             self._shell = None
         transcript.replace(entry, Note(line.output, title=f"! {command} · {line.ended}"))
         self._told.append(line.told())
+        if (conversation := self._app.driver.conversation) is not None:
+            conversation.note_command(command, line.output[-TOLD_CHARS:], line.ended)
+
+    def earlier(self, rows: Sequence[dict[str, Any]]) -> None:
+        """Show a session that is gone on with; what the user ran last in it is still to be told."""
+        self._app.feed.replay(rows)
+        self._told = untold(rows)
+        driver = self._app.driver
+        if (glance := driver.glance()) is not None and not driver.attached:
+            self.say(going_on_words(driver.kept_session, glance.mode))
 
     def edit_prompt(self) -> None:
         """Write the prompt in the user's editor; the terminal is its while it runs."""

@@ -103,13 +103,13 @@ class PoolApp(TerminalApp):
             settings,
             self.person,
             on_event=self._take,
-            on_earlier=self.feed.replay,
+            on_earlier=lambda rows: self.actions.earlier(rows),
             on_open=self._opened,
             on_failed=self._failed,
         )
         self.actions = Actions(self)
         self.first_start = FirstStart(self)
-        self.offers = Offers(lambda: self.settings.workspace, self.actions.command_offers)
+        self.offers = Offers(lambda: self.settings.workspace, self.actions.command_offers, self.actions.skill_offers)
         self._first_prompt = prompt
         self.theme_name = theme
         self._escaped = self._interrupted = self._stopped = 0.0
@@ -274,7 +274,7 @@ class PoolApp(TerminalApp):
         row, column = self.box.cursor_location
         word, _ = self.box.word_at_cursor()
         line = self.box.document.get_line(row)[:column] if row == 0 else ""
-        if asked and not word.startswith(("/", "@")):
+        if asked and not word.startswith(("/", "@", "$")):
             found = await self.offers.files(word) if word else ()
         else:
             found = await self.offers.find(line, word)

@@ -1,4 +1,4 @@
-"""What the completion list offers for the word at the cursor: `/` commands, `@` files and folders."""
+"""What the completion list offers for the word at the cursor: `/` commands, `@` files and folders, `$` skills."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ CommandOffers = Callable[[str], Sequence[Offer]]
 class Offers:
     """Finds offers; files are listed in a thread and matched in one, so that typing never waits for a disk."""
 
-    def __init__(self, workspace: Callable[[], Path], commands: CommandOffers) -> None:
+    def __init__(self, workspace: Callable[[], Path], commands: CommandOffers, skills: CommandOffers) -> None:
         """workspace gives the folder whose files are offered; it may become another one."""
         self._commands = commands
+        self._skills = skills
         self._workspace = workspace
         self._index = FileIndex(workspace())
         self._busy = asyncio.Lock()
@@ -27,6 +28,8 @@ class Offers:
         """Offers for a prompt whose first line up to the cursor is line, and whose last word is word."""
         if line.startswith("/") and "\n" not in line:
             return self._commands(line)
+        if word.startswith("$"):
+            return self._skills(word)
         if word.startswith("@"):
             return await self.files(word[1:])
         return ()

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pool.agent.commands import (
     approvals,
     context,
+    custom,
     files,
     gitwork,
     look,
@@ -21,6 +22,7 @@ from pool.agent.commands import (
     records,
     session,
     settings,
+    skills,
     work,
     worktrees,
 )
@@ -31,7 +33,7 @@ from pool.wire.errors import ServerProblem
 from pool_tools.network.rules import RuleError
 from pool_tools.text import visible
 
-_GROUPS = (session, settings, approvals, context, network, records, files, gitwork, worktrees, look, mcp, work)
+_GROUPS = (session, settings, approvals, context, network, records, files, gitwork, worktrees, look, mcp, skills, work)
 _COMMAND = re.compile(r"/([A-Za-z][\w-]*)(?:\s+(.*))?", re.DOTALL)
 NEAR = 0.5
 """How alike a name has to be to be offered for one that does not exist."""
@@ -42,16 +44,18 @@ MOST_COMPLETIONS = 40
 async def _help(conversation: Conversation, typed: Typed) -> CommandResult:
     if typed.rest:
         command = find(typed.rest.lstrip("/"))
+        if command is None and (lines := custom.help_lines(typed.rest.lstrip("/"), conversation)):
+            return said(*lines)
         if command is None:
-            raise CommandError(_unknown(typed.rest.lstrip("/")))
+            raise CommandError(_unknown(typed.rest.lstrip("/"), conversation))
         others = f"also: {', '.join(f'/{alias}' for alias in command.aliases)}" if command.aliases else ""
         return said(*(line for line in (f"/{command.name} {command.hint}".rstrip(), command.help, others) if line))
     rows = tuple((f"/{c.name} {c.hint}".rstrip(), c.help, " ".join(f"/{a}" for a in c.aliases)) for c in COMMANDS)
-    return CommandResult(rows=Rows(("command", "what it does", "also"), rows))
+    return CommandResult(rows=Rows(("command", "what it does", "also"), (*rows, *custom.rows(conversation))))
 
 
 def _names(conversation: Conversation) -> tuple[str, ...]:
-    return tuple(command.name for command in COMMANDS)
+    return (*(command.name for command in COMMANDS), *custom.names(conversation))
 
 
 HELP = Command(
@@ -101,7 +105,9 @@ def complete(line: str, conversation: Conversation | None) -> list[Completion]:
         return []
     name, blank, rest = line[1:].partition(" ")
     if not blank:
-        return [Completion(f"/{c.name}", c.hint, c.help) for c in _beginning(name.lower())][:MOST_COMPLETIONS]
+        found = [Completion(f"/{c.name}", c.hint, c.help) for c in _beginning(name.lower())]
+        own = [Completion(f"/{c.name}", c.hint, c.description) for c in custom.holding(name.lower(), conversation)]
+        return [*found, *own][:MOST_COMPLETIONS]
     command = find(name)
     if command is None or command.arguments is None or conversation is None:
         return []
@@ -126,7 +132,7 @@ async def execute(line: str, conversation: Conversation) -> CommandResult:
         return CommandResult((f"{line.strip()!r} is no command; commands begin with / (/help shows all)",), ok=False)
     command = find(typed.name)
     if command is None:
-        return CommandResult((_unknown(typed.name),), ok=False)
+        return custom.answer(typed, conversation) or CommandResult((_unknown(typed.name, conversation),), ok=False)
     if command.needs_idle and conversation.busy:
         return CommandResult((f"/{command.name} has to wait until the run is over; stop it first",), ok=False)
     try:
@@ -140,6 +146,6 @@ async def execute(line: str, conversation: Conversation) -> CommandResult:
         return CommandResult((f"/{typed.name}: {error.strerror or error}{place}",), ok=False)
 
 
-def _unknown(name: str) -> str:
-    near = difflib.get_close_matches(name.lower(), _BY_NAME, n=1, cutoff=NEAR)
+def _unknown(name: str, conversation: Conversation) -> str:
+    near = difflib.get_close_matches(name.lower(), [*_BY_NAME, *custom.names(conversation)], n=1, cutoff=NEAR)
     return f"there is no command /{name}; " + (f"did you mean /{near[0]}?" if near else "/help shows all")

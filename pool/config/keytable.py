@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
+from pool.config.agentkeys import AGENT_KEYS
 from pool.config.guardkeys import BUDGET_KEYS, GUARD_KEYS
 from pool.config.hookkeys import HOOK_KEYS
 from pool.config.keys import Key, Trust
@@ -43,6 +44,7 @@ TABLES = {
     "mcp": "MCP servers in general. See mcp.md.",
     "diagnostics": "Checks of what was edited. See hooks.md.",
     "web": WEB_TABLE,
+    "subagents": "Subagents in general. See subagents.md.",
     "git": "Commits that Pool makes. See sessions.md.",
     "ui": "The full-screen interface. See interface.md.",
     "guards": "Thresholds of the guards. 0 switches a rule off. See guards.md.",
@@ -135,6 +137,13 @@ _SERVER = (
         "window",
         variables=("POOL_CONTEXT_LENGTH", "POOLSIDE_STANDALONE_CONTEXT_LENGTH"),
         danger="a wrong window makes runs fail",
+    ),
+    Key(
+        "server.input_price",
+        Number(),
+        "What a million tokens of prompt cost at this server, in your currency; a switch of model says what it costs.",
+        "input_price",
+        trust=Trust.FREE,
     ),
     Key(
         "server.wait_seconds",
@@ -404,4 +413,4 @@ _REST = (
 )
 
 _OWN = (*_TOP, *_SERVER, *_MODEL, *_MAY, *BUDGET_KEYS, *_REST)
-KEYS: tuple[Key, ...] = (*_OWN, *WEB_KEYS, *HOOK_KEYS, *UI_KEYS, *GUARD_KEYS)
+KEYS: tuple[Key, ...] = (*_OWN, *WEB_KEYS, *HOOK_KEYS, *AGENT_KEYS, *UI_KEYS, *GUARD_KEYS)

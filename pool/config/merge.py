@@ -17,6 +17,7 @@ UNFIELDED: Mapping[str, object] = {
     "thinking.level": "on",
     "mcp_servers": {},
     "hooks": {},
+    "agents": {},
     "diagnostics.commands": {},
     "diagnostics.servers": {},
 }

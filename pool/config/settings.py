@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 
+from pool.config.agents import AgentSettings, SubagentSettings
 from pool.config.diagnostics import DiagnosticsSettings
 from pool.config.guards import GuardSettings
 from pool.config.hooks import Hook
@@ -138,10 +139,13 @@ class Settings:
     compact_at: share of the window at which that is done; summary_tokens: the longest account that replaces a history.
     allow, ask and deny are rules for calls, as text. network is what commands reach: off, on, or hosts and presets with
     commas between. gpu shows them the devices of GPUs. readable are files and folders of the home that they may read.
+    input_price is what a million tokens of prompt cost, 0 unknown; server_named: flags name the server or model.
     system replaces the built-in system prompt, append_system is added to it; `{workspace}` in either is the folder.
     continue_last goes on with the workspace's last session, resume with one by the beginning of its id, fork with a
     copy of one, `ID@3` with what it was before its third prompt; ephemeral keeps no session, or nothing more of it.
+    keep_mode: a session that is gone on with has the mode in which it was left, whatever mode says.
     assisted_by: commits that Pool makes name the model in a trailer.
+    parent is the id of the session that this one works for as a subagent, "" for all others.
     only_tools are the names of the tools that the model gets, all if there are none; without_tools it does not get.
     """
 
@@ -151,8 +155,11 @@ class Settings:
     api_key: str = field(default="", repr=False)
     headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     window: int = 0
+    input_price: float = 0.0
+    server_named: bool = False
     thinking: bool = True
     mode: Mode | None = None
+    keep_mode: bool = False
     allow: tuple[str, ...] = ()
     ask: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
@@ -173,6 +180,9 @@ class Settings:
     mcp: McpSettings = field(default_factory=McpSettings)
     web: WebSettings = field(default_factory=WebSettings)
     hooks: tuple[Hook, ...] = ()
+    agents: tuple[AgentSettings, ...] = ()
+    subagents: SubagentSettings = field(default_factory=SubagentSettings)
+    parent: str = ""
     diagnostics: DiagnosticsSettings = field(default_factory=DiagnosticsSettings)
     ui: InterfaceSettings = field(default_factory=InterfaceSettings)
     system: str = ""

@@ -27,8 +27,11 @@ from pool.config.settings import Mode, SandboxChoice, Settings
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "configuration.md"
 
-NOT_FROM_FILES = {"workspace", "trace", "continue_last", "resume", "fork", "ephemeral", "only_tools", "without_tools"}
-"""What belongs to one run: flags alone set it."""
+NOT_FROM_FILES = {
+    *("workspace", "trace", "continue_last", "resume", "fork", "ephemeral", "only_tools", "without_tools"),
+    "parent",
+}
+"""What belongs to one run: flags alone set it, or the session that starts another."""
 
 BY_LEVEL = {"thinking"}
 """Set by `thinking.level`."""

@@ -97,6 +97,19 @@ class SettingChanged(Body):
 
 
 @dataclass(frozen=True, slots=True)
+class UserCommand(Body):
+    """The user ran a command in a shell of their own, beside the session; the model is told with the next prompt.
+
+    output is its end, ended how it ended, in words.
+    """
+
+    type: ClassVar[str] = "user.command"
+    command: str
+    output: str
+    ended: str
+
+
+@dataclass(frozen=True, slots=True)
 class Compacted(Body):
     """The history is replaced by the messages that follow, `MessageAdded` each: an announced break of the prefix.
 

@@ -22,7 +22,7 @@ from pool.agent.promptqueue import RUN_ON_AFTER, PromptQueue
 from pool.agent.state import Stop
 from pool.agent.thinkinglevel import ThinkingChange, ThinkingLevel
 from pool.config.settings import Mode, SettingsError
-from pool.events import Notice, QueueChanged, RunFinished, SettingChanged, StopReason, Usage
+from pool.events import Notice, QueueChanged, RunFinished, SettingChanged, StopReason, Usage, UserCommand
 from pool_tools.network.grants import Grant
 
 STOPPED = Stop(StopReason.INTERRUPTED, "the user stopped it")
@@ -253,6 +253,10 @@ class Conversation:
     def git_state(self) -> GitState | None:
         """Branch, changes and worktree as last seen, None outside of a repository; looked at anew in the background."""
         return self._git.state()
+
+    def note_command(self, command: str, output: str, ended: str) -> None:
+        """Keep what the user ran in a shell of their own: it is shown again when the session is gone on with."""
+        self.hub.emit(UserCommand(command, output, ended))
 
     # -- context
 

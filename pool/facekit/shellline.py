@@ -6,8 +6,12 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
+
+from pool.events import RunStarted, UserCommand
+from pool.facekit.decode import events_of
 
 MOST_CHARS = 100_000
 """Output kept of a command; the beginning goes first."""
@@ -65,6 +69,25 @@ class ShellLine:
 
     def told(self) -> str:
         """The words for the model."""
-        output = self.output.strip("\n")
-        cut = "" if len(output) <= TOLD_CHARS else "[the beginning is left out]\n"
-        return f"[I ran this in my own shell: {self.command}]\n[{self.ended}]\n{cut}{output[-TOLD_CHARS:]}"
+        return told(self.command, self.output, self.ended)
+
+
+def told(command: str, output: str, ended: str) -> str:
+    """What the model is told of a command of the user's own."""
+    output = output.strip("\n")
+    cut = "" if len(output) <= TOLD_CHARS else "[the beginning is left out]\n"
+    return f"[I ran this in my own shell: {command}]\n[{ended}]\n{cut}{output[-TOLD_CHARS:]}"
+
+
+def untold(rows: Iterable[dict[str, Any]]) -> list[str]:
+    """What a session's log holds of such commands that the model was not told yet: those after its last prompt."""
+    waiting: list[str] = []
+    for event in events_of(rows):
+        match event.body:
+            case UserCommand(command=command, output=output, ended=ended):
+                waiting.append(told(command, output, ended))
+            case RunStarted():
+                waiting.clear()
+            case _:
+                pass
+    return waiting

@@ -58,6 +58,7 @@ def settings_from(
         loaded.settings,
         mcp=_servers(loaded.settings.mcp, args.mcp, none=args.no_mcp),
         trace=Path(args.trace) if args.trace else None,
+        keep_mode=interactive and not (args.mode or args.plan),
         continue_last=args.continue_last,
         resume=args.resume,
         fork=args.fork,

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from pool.config.interface import ReasoningView
-from pool.events import CallFinished, MessageAdded, RunFinished, RunStarted
+from pool.events import CallFinished, MessageAdded, RunFinished, RunStarted, UserCommand
 from pool.facekit.decode import events_of
 from pool.facekit.words import closing_words, without_note
 from pool.repl.feed import Feed, content_of
 from pool.repl.ink import Ink, Role
 from pool.repl.prose import Prose
+from pool.repl.results import output_line
 
 MOST_PROMPTS = 3
 """Of so many prompts, the last ones, something is shown."""
@@ -50,6 +51,7 @@ def _starts(rows: Sequence[dict[str, Any]]) -> list[int]:
 def _one(rows: Sequence[dict[str, Any]], feed: Feed, out: list[str], ink: Ink, columns: int) -> None:
     """One prompt, its answer, and how it ended."""
     answer, closing, calls = "", "", 0
+    own: list[UserCommand] = []
     if rows[0].get("type") == MessageAdded.type:
         said, note = without_note(content_of(str(rows[0].get("text"))))
         if said:
@@ -64,23 +66,40 @@ def _one(rows: Sequence[dict[str, Any]], feed: Feed, out: list[str], ink: Ink, c
                 calls += 1
             case MessageAdded(role="assistant", text=text):
                 answer = content_of(text) or answer
+            case UserCommand() as body:
+                own.append(body)
             case RunFinished() as body:
                 closing, answer = closing_words(body), body.answer or answer
             case _:
                 pass
     if calls:
         feed.remark(f"{calls} call{'s' if calls != 1 else ''}")
+    out += _end_of_answer(answer, ink, columns)
+    if closing:
+        out.append("")
+        feed.note(closing)
+    for command in own:
+        _own_command(command, feed, out, ink)
+
+
+def _end_of_answer(answer: str, ink: Ink, columns: int) -> list[str]:
     lines: list[str] = []
     prose = Prose(ink, lines.append, lambda: columns)
     if len(answer) > ANSWER_CHARS:
         answer = f"… {answer[-ANSWER_CHARS:]}"
     prose.feed(answer)
     prose.end()
-    if lines:
-        out.append("")
+    out = [""] if lines else []
     if len(lines) > ANSWER_LINES:
         out.append(ink.paint(f"… {len(lines) - ANSWER_LINES:,} lines before these", Role.MUTED))
-    out += lines[-ANSWER_LINES:]
-    if closing:
-        out.append("")
-        feed.note(closing)
+    return out + lines[-ANSWER_LINES:]
+
+
+def _own_command(body: UserCommand, feed: Feed, out: list[str], ink: Ink) -> None:
+    """What the user ran in a shell of their own: the end of its output."""
+    feed.title(f"! {body.command}")
+    lines = body.output.strip("\n").split("\n")
+    if len(lines) > ANSWER_LINES:
+        out.append(ink.paint(f"  … {len(lines) - ANSWER_LINES:,} lines before these", Role.MUTED))
+    out += [f"  {output_line(line, ink)}" for line in lines[-ANSWER_LINES:]]
+    feed.remark(body.ended)

@@ -18,12 +18,14 @@ from pool.sessions.workrows import WorkRows
 class Resumed:
     """What a log says. messages are in order, the system message first; head is the last head's JSON text.
 
-    totals is what its runs have used, queued the prompts that still waited, work what it set out to do. left_out counts messages that a strict
-    server would refuse because others beside them were lost with damaged lines.
+    mode is the approval mode in which the session was left, "" if no run began. totals is what its runs have used,
+    queued the prompts that still waited, work what it set out to do. left_out counts messages that a strict server
+    would refuse because others beside them were lost with damaged lines.
     """
 
     messages: list[Encoded] = field(default_factory=list[Encoded])
     head: str = ""
+    mode: str = ""
     next_seq: int = 0
     runs: int = 0
     left_out: int = 0
@@ -66,6 +68,9 @@ def resumed(rows: Iterable[dict[str, Any]]) -> Resumed:
                 _take(row, out.messages if replacement is None else replacement.messages)
             case "run.started":
                 out.runs += 1
+                out.mode = str(row.get("mode", ""))
+            case "mode.changed":
+                out.mode = str(row.get("mode", ""))
             case "queue.changed":
                 prompts: object = row.get("prompts")
                 items = cast(list[object], prompts) if isinstance(prompts, list) else []

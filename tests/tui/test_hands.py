@@ -73,3 +73,21 @@ def test_what_is_typed_after_a_click_into_the_conversation_is_not_lost(start: St
     time.sleep(0.5)
     terminal.send("What now")
     terminal.wait_for("│ What now")
+
+
+def test_a_session_that_is_gone_on_with_is_as_it_was_left(start: Starts) -> None:
+    """Its mode, and what the user ran last beside it, which the model is told with the next prompt."""
+    terminal = start("t</think>Said.", flags=("hello",))
+    terminal.wait_for("completed")
+    terminal.send("\x1b[Z\x1b[Z\x1b[Z")
+    terminal.wait_for("mode: auto to accept-edits")
+    terminal.send("!echo own-words\r")
+    terminal.wait_for("exit status 0")
+    terminal.send("\x04")
+    assert terminal.wait_end() == 0
+    again = start("t</think>Again.", flags=("-c",), wait=False)
+    screen = again.wait_for("going on with session")
+    assert "in mode accept-edits" in screen
+    assert "own-words" in screen
+    again.send("/mode plan\r")
+    again.wait_for("mode plan:")

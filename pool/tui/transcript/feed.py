@@ -33,10 +33,12 @@ from pool.events import (
     TurnFinished,
     TurnStarted,
     UsageReported,
+    UserCommand,
 )
 from pool.facekit.decode import events_of
 from pool.facekit.words import figures, plan_words, without_note
 from pool.messages import Role
+from pool.tui.note import Note
 from pool.tui.transcript.answer import Answer
 from pool.tui.transcript.callfeed import CallFeed
 from pool.tui.transcript.ending import closing
@@ -99,7 +101,10 @@ class Feed:
     def replay(self, rows: Iterable[dict[str, Any]]) -> None:
         """Show what a log's rows tell. Blocks are laid out when they are looked at."""
         for event in events_of(rows):
-            self.show(event)
+            if isinstance(event.body, UserCommand):
+                self._to.add(Note(event.body.output, title=f"! {event.body.command} · {event.body.ended}"))
+            else:
+                self.show(event)
         self._end_text()
         self._calls.interrupted()
 

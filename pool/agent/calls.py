@@ -293,7 +293,9 @@ class CallRunner:
         call.done = outcome = replace(outcome, text=_with(outcome.text, call.added))
         if checks is not None and outcome.status == "ok":
             report = await checks.after(call.args)
-            outcome = replace(outcome, text=_with(outcome.text, [report.text]), data={**outcome.data, **report.data})
+            if report is not None:
+                text = _with(outcome.text, [report.text])
+                outcome = replace(outcome, text=text, data={**outcome.data, **report.data})
         return outcome
 
     # -- hooks

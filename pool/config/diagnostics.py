@@ -57,6 +57,11 @@ class DiagnosticsSettings:
         """Whether anything is to be checked at all."""
         return bool(self.tools or self.commands or self.servers)
 
+    @property
+    def named(self) -> bool:
+        """Whether somebody has named a checker, so that it is said where none can run."""
+        return any(tool != AUTO for tool in self.tools) or bool(self.commands or self.servers)
+
 
 def commands_of(value: object) -> tuple[CheckCommand, ...]:
     """Checkers from what the configuration's kind reads."""

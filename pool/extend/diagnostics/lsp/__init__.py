@@ -1,0 +1,1 @@
+"""A client of the Language Server Protocol, as far as diagnostics need it."""

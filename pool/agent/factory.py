@@ -14,6 +14,7 @@ from pool.agent.calls import CallRunner
 from pool.agent.checkpointing import Checkpointer
 from pool.agent.compaction import Compactor
 from pool.agent.confinement import Confinement, confine
+from pool.agent.editchecks import EditChecks, edit_checks
 from pool.agent.exchange import Exchange
 from pool.agent.goingon import GoingOn
 from pool.agent.guards import Guard
@@ -193,6 +194,7 @@ async def open_session(settings: Settings, approver: Approver, extras: Extras = 
             session_hooks(
                 settings, toolbox.commands, hub, lambda: approvals.mode.value, resumed=bool(opened.earlier.messages)
             ),
+            edit_checks(settings, toolbox.commands, hub, stack),
         )
         skills.attach(agent)
         work.attach(agent, approvals, lambda: _begin(instructions, agent, kept, mcp))
@@ -339,6 +341,7 @@ def _assemble(
     more_guards: Callable[[], Sequence[Guard]],
     kept_words: Callable[[], str],
     hooks: SessionHooks | None,
+    checks: EditChecks | None,
 ) -> tuple[Agent, ReplyStream]:
     shape = link.dialect.shape
     check_shape(opened.earlier, native=shape.sets_window)
@@ -387,7 +390,8 @@ def _assemble(
         history=history,
         replies=replies,
         calls=CallRunner(
-            tools, approvals, hub, questions.clock, lambda effect: policy_words(effect, sandbox.describe()), kept, hooks
+            *(tools, approvals, hub, questions.clock, lambda effect: policy_words(effect, sandbox.describe())),
+            *(kept, hooks, checks),
         ),
         room=RoomMaker(compactor, history, replies, allowed=settings.auto_compact, hooks=hooks),
         steering=steering,

@@ -25,6 +25,7 @@ usage: pool [COMMAND] ...
   pool approvals        what you approved for good in this checkout: list, forget RULE, forget all
   pool config           the configuration: show, set, check, trust, import
   pool mcp              MCP servers: list, add, remove, test
+  pool skills           skills and custom commands: list, check, show
   pool secrets          values that single commands may be given: list, add, allow, remove
   pool sessions         the sessions on disk: list, show, search, rename, delete, prune, path
   pool report [ID]      one screen about a session: asked, done, not verified, changed, tested, denied
@@ -67,6 +68,7 @@ COMMANDS = {
     "approvals": ("pool.headless.approvals", "main"),
     "config": ("pool.cli.config.command", "main"),
     "mcp": ("pool.cli.mcp.command", "main"),
+    "skills": ("pool.cli.skills.command", "main"),
     "secrets": ("pool.cli.secrets.command", "main"),
     "sessions": ("pool.headless.sessions", "main"),
     "diff": ("pool.headless.diff", "main"),

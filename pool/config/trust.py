@@ -20,6 +20,8 @@ from pool_tools.home import expanded
 
 VERSION = 1
 _NAME_CHARS = 32
+_MOST_BYTES = 256 * 1024
+"""Of a file of answers: a few hundred skills and commands of a checkout have one each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,7 @@ class TrustStore:
             found = os.fstat(handle)
             if found.st_uid != os.geteuid() or found.st_mode & 0o022:
                 return {}
-            data = file.read(64 * 1024)
+            data = file.read(_MOST_BYTES)
         try:
             value: Any = json.loads(data)
         except (ValueError, RecursionError):

@@ -58,8 +58,8 @@ def test_the_list_is_short_and_can_be_left_out(desk: Desk) -> None:
     assert system.index("deploy") < system.index("Use tabs.")
     assert "Say deploy" not in system
     assert [t["function"]["name"] for t in body["tools"]].count("skill") == 1
-    for changes in ({"skills": SkillSettings(read=False)}, {"skills": SkillSettings(without=("deploy",))}):
-        assert "deploy" not in text_of(desk, **changes)
+    for skills in (SkillSettings(read=False), SkillSettings(without=("deploy",))):
+        assert "deploy" not in text_of(desk, skills=skills)
     assert "Puts a release" not in text_of(desk, without_tools=("skill",))
 
 

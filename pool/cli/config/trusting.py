@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pool.cli.actions import EXIT_USAGE
 from pool.cli.config.command import EXIT_NO, Here
 from pool.cli.config.show import without_password
+from pool.cli.skills.waiting import waiting as waiting_extensions
 from pool.config.describe import HIDDEN, toml
 from pool.config.files import Source
 from pool.config.keys import keys
@@ -27,19 +28,22 @@ def trust(here: Here, *, yes: bool) -> int:
     faults = [fault for source in waiting for fault in source.errors]
     if faults:
         raise SettingsError("\n".join(faults))
-    if not waiting:
+    more = waiting_extensions(here.workspace, here.places)
+    if not waiting and not more.hashes:
         print("nothing waits for trust")
         return 0
     # Before the question, so that the answer holds for what was shown.
-    hashes = {source.path.name: digest(source) for source in waiting}
+    hashes = {**more.hashes, **{source.path.name: digest(source) for source in waiting}}
     loaded = load_settings(here.workspace, os.environ, places=here.places, with_key=False)
     for source in waiting:
         for line in _shown(source, loaded.ignored.get(source.path, ())):
             print(safe(line, terminal=sys.stdout.isatty()))
+    for line in more.lines:
+        print(safe(line, terminal=sys.stdout.isatty()))
     if not yes and not _agreed():
         return EXIT_USAGE if not sys.stdin.isatty() else EXIT_NO
     store.trust(hashes)
-    print("trusted; a change of these values asks again (`pool config untrust` takes it back)")
+    print("trusted; a change of this asks again (`pool config untrust` takes it back)")
     return 0
 
 

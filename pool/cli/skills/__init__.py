@@ -1,0 +1,1 @@
+"""`pool skills`: skills and custom commands, listed, checked and shown."""

@@ -55,7 +55,7 @@ def problem(root: Path, path: str, line: object, column: object, severity: str, 
 def ruff(output: str, root: Path) -> list[Problem]:
     """`ruff check --output-format=json`."""
     out: list[Problem] = []
-    for one in _items(_json(output[output.find("[") :])):
+    for one in _items(_json(_from(output, "["))):
         at = _object(one.get("location"))
         severity = "error" if one.get("code") in (None, "invalid-syntax") else "warning"
         path, said = str(one.get("filename", "")), str(one.get("message", ""))
@@ -66,7 +66,7 @@ def ruff(output: str, root: Path) -> list[Problem]:
 def pyright(output: str, root: Path) -> list[Problem]:
     """`pyright --outputjson`; its lines and columns count from 0."""
     out: list[Problem] = []
-    for one in _items(_object(_json(output[output.find("{") :])).get("generalDiagnostics")):
+    for one in _items(_object(_json(_from(output, "{"))).get("generalDiagnostics")):
         at = _object(_object(one.get("range")).get("start"))
         line, column = _whole(at.get("line")) + 1, _whole(at.get("character")) + 1
         path, said = str(one.get("file", "")), str(one.get("message", ""))
@@ -130,9 +130,16 @@ def _lines(
         yield problem(root, where, has.get("line"), has.get("column"), of, has.get("code"), has["message"])
 
 
+def _from(output: str, mark: str) -> str:
+    """The output from the first line on that begins with a mark: warnings may come before it."""
+    found = 0 if output.startswith(mark) else output.find(f"\n{mark}") + 1
+    return output[found:]
+
+
 def _json(text: str) -> Any:
     try:
-        return json.loads(text)
+        # What follows the value is let be: error output comes by the same pipe.
+        return json.JSONDecoder().raw_decode(text)[0]
     except (ValueError, RecursionError):
         first = next((line for line in text.split("\n") if line.strip()), "nothing")
         raise NotUnderstood(f"it printed {visible(first)[:120]}") from None

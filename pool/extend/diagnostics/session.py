@@ -1,7 +1,7 @@
 """Diagnostics around the edits of one session: a look before, a look after, and what of it is new.
 
-An edit waits no longer than its limit, and each look no longer than half of it. A checker that was too slow twice, or failed twice, is left
-out for the rest of the session, with a word to people; the model is told only what is known.
+An edit waits no longer than its limit, and each look no longer than half of it. A checker that was too slow twice, or
+failed twice, is left out for the rest of the session, with a word to people; the model is told only what is known.
 """
 
 from __future__ import annotations
@@ -47,11 +47,22 @@ class CheckReport:
 
 @dataclass(slots=True)
 class _State:
-    """A source, how often it failed, and what it said last of each file: the hash of its content, and the problems."""
+    """A source, how often it failed, and what it said last of each file: the hash of its content, and the problems.
+
+    parsed is what it said of a file when that had no error of syntax, behind which checkers see little else.
+    """
 
     source: Source
     failures: int = 0
     known: dict[str, tuple[bytes, list[Problem]]] = field(default_factory=dict[str, tuple[bytes, list[Problem]]])
+    parsed: dict[str, list[Problem]] = field(default_factory=dict[str, list[Problem]])
+
+    def baseline(self, path: str, before: list[Problem]) -> list[Problem]:
+        """What counts as old: where the file could not be parsed before, also what was there when it last could."""
+        if not _unparsed(before):
+            self.parsed[path] = before
+            return before
+        return [*before, *self.parsed.get(path, [])]
 
 
 @dataclass(slots=True)
@@ -121,7 +132,8 @@ class Diagnostics:
             name = state.source.name
             if name in now:
                 state.known[look.path] = (_digest(text), now[name])
-                new[name] = new_problems(look.problems[name], now[name], look.path, look.text, text)
+                before = state.baseline(look.path, look.problems[name])
+                new[name] = new_problems(before, now[name], look.path, look.text, text)
         return self._report(look, now, new, times, look.spent + time.monotonic() - began)
 
     async def close(self) -> None:
@@ -264,6 +276,10 @@ class _Unasked(CommandSource):
         if folder not in self._fits:
             self._fits[folder] = configures_ruff(self._root, path)
         return self._fits[folder]
+
+
+def _unparsed(problems: Sequence[Problem]) -> bool:
+    return any("syntax" in f"{p.code} {p.message}".lower() for p in problems)
 
 
 def _digest(text: str) -> bytes:

@@ -53,6 +53,10 @@ def parser() -> argparse.ArgumentParser:
     test.add_argument("name")
     test.add_argument("--sandbox", metavar="WHAT", help="auto (default), required, read-only, external or off")
     test.add_argument("--net", metavar="WHAT", help="what commands reach, as for pool run")
+    login = add_action(sub, "login", "log in at a server with an address, by OAuth in a browser")
+    login.add_argument("name")
+    login.add_argument("--no-browser", action="store_true", help="only show the address to open")
+    add_action(sub, "logout", "forget the login at a server").add_argument("name")
     _add_serve(add_action(sub, "serve", "be an MCP server: Pool's tools, and tasks, for another agent"))
     return p
 
@@ -88,6 +92,14 @@ def _dispatch(args: argparse.Namespace) -> int:
         from pool.cli.mcp.trying import try_server
 
         return try_server(args.dir, args.name, args.sandbox, args.net)
+    if args.action in ("login", "logout"):
+        from pool.cli.mcp.login import log_in, log_out
+
+        return (
+            log_out(args.dir, args.name)
+            if args.action == "logout"
+            else log_in(args.dir, args.name, browser=not args.no_browser)
+        )
     if args.action == "serve":
         return _serve(args)
     from pool.cli.mcp import files

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from pool.extend.mcp.stdio import stdio_streams
 from pool_tools.sandbox.base import Launch
 
 CONNECT_SECONDS = 15.0
+_UNAUTHORIZED = 401
 READ_SECONDS = 3_600.0
 """The most that a stream of events may be silent; each call has its own, shorter limit."""
 
@@ -60,10 +61,12 @@ async def connected(
     stderr: StderrTail,
     ended: Callable[[str], object],
     changed: Callable[[], object],
+    auth: httpx2.Auth | None = None,
 ) -> AsyncGenerator[Connection]:
     """A session with its handshake done. launch is what to start, None for a server with an address.
 
-    ended gets why the connection ended by itself; changed is called when the server says that its tools have changed.
+    auth is the login at a server with an address. ended gets why the connection ended by itself; changed is called when
+    the server says that its tools have changed.
     """
     # The SDK reports what a server does wrong to logging, whose last resort is the terminal.
     logging.getLogger("mcp").propagate = False
@@ -77,16 +80,28 @@ async def connected(
         if launch is not None:
             read, write = await stack.enter_async_context(stdio_streams(launch, cwd, stderr, ended))
         elif server.transport == SSE:
-            opened = sse_client(server.url, dict(headers), CONNECT_SECONDS, READ_SECONDS)
+            opened = sse_client(server.url, dict(headers), CONNECT_SECONDS, READ_SECONDS, auth=auth)
             read, write = await stack.enter_async_context(opened)
         else:
             timeout = httpx2.Timeout(CONNECT_SECONDS, read=READ_SECONDS)
-            client = await stack.enter_async_context(httpx2.AsyncClient(headers=dict(headers), timeout=timeout))
+            hooks = {"response": [_wants_login(server.name, ended)]} if auth is None else {}
+            made = httpx2.AsyncClient(headers=dict(headers), timeout=timeout, auth=auth, event_hooks=hooks)
+            client = await stack.enter_async_context(made)
             read, write = await stack.enter_async_context(streamable_http_client(server.url, http_client=client))
         told = Implementation(name="pool", version=__version__)
         session = await stack.enter_async_context(_Session(read, write, message_handler=heard, client_info=told))
         await session.initialize()
         yield Connection(server.name, session)
+
+
+def _wants_login(name: str, ended: Callable[[str], object]) -> Callable[[httpx2.Response], Awaitable[None]]:
+    """Looks at answers for one that asks who is there; the SDK's own error does not say so."""
+
+    async def look(response: httpx2.Response) -> None:
+        if response.status_code == _UNAUTHORIZED:
+            ended(f"it wants a login (HTTP 401); `pool mcp login {name}` makes one where it takes OAuth")
+
+    return look
 
 
 class Connection:

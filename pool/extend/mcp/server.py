@@ -22,6 +22,7 @@ from pool_tools.text import visible
 
 if TYPE_CHECKING:
     from pool.extend.mcp.connection import Connection
+    from pool.extend.mcp.logins import Logins
 
 STARTS_MOST = 4
 """How often one server is started in a session, the first time included."""
@@ -35,6 +36,7 @@ SETTLE_SECONDS = 0.2
 _REASON_CHARS = 300
 
 _CONNECTION = "pool.extend.mcp.connection"
+_OAUTH = "pool.extend.mcp.oauth"
 _PACKAGES = frozenset({"mcp", "mcp_types", "httpx2", "anyio"})
 
 
@@ -65,8 +67,16 @@ class Watcher:
 class RunningServer:
     """A configured server. All of it runs on the loop of the session."""
 
-    def __init__(self, server: McpServer, limits: McpSettings, starts: Starts, folder: Path, watcher: Watcher) -> None:
-        """folder is where its process works."""
+    def __init__(
+        self,
+        server: McpServer,
+        limits: McpSettings,
+        starts: Starts,
+        folder: Path,
+        watcher: Watcher,
+        logins: Logins | None = None,
+    ) -> None:
+        """folder is where its process works; logins are those that a person has made."""
         self.server = server
         self.tools: tuple[KnownTool, ...] = ()
         self.state = State.WAITING
@@ -79,6 +89,7 @@ class RunningServer:
         self._call_seconds = server.call_seconds or limits.call_seconds
         self._launches = starts
         self._folder = folder
+        self._logins = logins
         self._watcher = watcher
         self._connection: Connection | None = None
         self._settled = asyncio.Event()
@@ -161,8 +172,9 @@ class RunningServer:
                 module = await asyncio.to_thread(importlib.import_module, _CONNECTION)
                 launch = await asyncio.to_thread(self._launches, self.server) if self.server.command else None
                 headers = dict(expanded(self.server.headers, os.environ))
+                auth = await asyncio.to_thread(self._login) if self.server.url else None
                 async with module.connected(
-                    self.server, launch, headers, self._folder, self.stderr, self._ended, self._changed.set
+                    self.server, launch, headers, self._folder, self.stderr, self._ended, self._changed.set, auth
                 ) as connection:
                     self.version = visible(connection.version)
                     await self._list(connection)
@@ -212,6 +224,18 @@ class RunningServer:
     async def _list(self, connection: Connection) -> None:
         self.tools = await connection.tools()
         await self._watcher.listed(self.server, self.tools)
+
+    def _login(self) -> Any:
+        """What sends the tokens of a login, None where there is none. Raises `SettingsError`."""
+        login = self._logins.read(self.server) if self._logins is not None else None
+        if login is None or self._logins is None:
+            return None
+        oauth = importlib.import_module(_OAUTH)
+        return oauth.KeptLogin(self.server, oauth.LoginStore(self._logins, self.server, login), self._refused)
+
+    def _refused(self) -> None:
+        remedy = f"`pool mcp login {self.server.name}` makes a new one"
+        self._ended(f"the login has expired or was taken back; {remedy}")
 
     def _ended(self, why: str) -> None:
         """The connection ended by itself, perhaps before it stood."""

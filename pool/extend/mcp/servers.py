@@ -15,6 +15,7 @@ from pool.config.mcp import McpServer, McpSettings
 from pool.events import Body, Notice
 from pool.extend.mcp.cache import ToolCache
 from pool.extend.mcp.known import KnownTool, server_prefix
+from pool.extend.mcp.logins import Logins
 from pool.extend.mcp.server import RunningServer, Starts, State, Watcher
 from pool.wire.coerce import coerce
 from pool_tools import ToolError, ToolResult
@@ -58,8 +59,11 @@ class McpServers:
         starts: Starts,
         state: Path,
         tell: Callable[[Body], object],
+        logins: Logins | None = None,
     ) -> None:
-        """commands say where processes work and where long results go; state is Pool's state folder."""
+        """commands say where processes work and where long results go; state is Pool's state folder; logins are those
+        that a person has made.
+        """
         self._settings = settings
         self._commands = commands
         self._tell = tell
@@ -70,7 +74,7 @@ class McpServers:
         self._beginning: asyncio.Task[None] | None = None
         watcher = Watcher(self._failed, self._keep)
         self._servers = {
-            one.name: RunningServer(one, settings, starts, commands.folder, watcher) for one in settings.used
+            one.name: RunningServer(one, settings, starts, commands.folder, watcher, logins) for one in settings.used
         }
 
     @property

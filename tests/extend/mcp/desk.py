@@ -13,6 +13,7 @@ from typing import Any
 from pool.config.mcp import McpServer, McpSettings
 from pool.events import Body, Notice
 from pool.extend.mcp.launching import launch_for
+from pool.extend.mcp.logins import Logins
 from pool.extend.mcp.servers import McpServers
 from pool.extend.mcp.tools import tools_of
 from pool_tools import Tool, ToolResult
@@ -51,7 +52,12 @@ class Desk:
 
 @asynccontextmanager
 async def opened(
-    folder: Path, *servers: McpServer, sandboxed: bool = False, state: Path | None = None, **settings: Any
+    folder: Path,
+    *servers: McpServer,
+    sandboxed: bool = False,
+    state: Path | None = None,
+    logins: Logins | None = None,
+    **settings: Any,
 ) -> AsyncGenerator[Desk]:
     work = folder / "work"
     work.mkdir(exist_ok=True)
@@ -61,7 +67,7 @@ async def opened(
     starts = partial(launch_for, commands=toolbox.commands, environ=os.environ, unconfined=not sandboxed)
     told: list[Body] = []
     given = McpSettings(servers, **settings)
-    made = McpServers(given, toolbox.commands, starts, state or folder / "state", told.append)
+    made = McpServers(given, toolbox.commands, starts, state or folder / "state", told.append, logins)
     try:
         yield Desk(made, told)
     finally:

@@ -187,3 +187,9 @@ def test_a_wheel_holds_every_file_of_the_packages(wheel: list[str]) -> None:
     }
     assert "pool_themes/data/pool-dark.toml" in wanted
     assert wanted - set(wheel) == set()
+
+
+@pytest.mark.slow
+def test_a_wheel_holds_the_pages_but_no_pictures(wheel: list[str]) -> None:
+    assert "pool/docs/skills.md" in wheel
+    assert {name.rpartition(".")[2] for name in wheel if name.startswith("pool/docs/")} == {"md"}

@@ -14,6 +14,9 @@ from typing import Any, cast
 MOST_CHARS = 16 * 1024
 """Longest front matter that is read."""
 
+MOST_CHARS_SLOW = 2_000
+"""The same where PyYAML lacks libyaml."""
+
 _FENCE = "---"
 _LINE = re.compile(r"([\w-]+):[ \t]*(.*)")
 _END = re.compile(r"^---[ \t]*$", re.MULTILINE)
@@ -49,8 +52,13 @@ def parted(text: str, *, by_lines: bool = False) -> Parted:
         raise FrontMatterError("the front matter has no end: a line with --- and nothing else is missing", 1)
     head = rest[: end.start()]
     if len(head) > MOST_CHARS:
-        raise FrontMatterError(f"the front matter is longer than {MOST_CHARS:,} characters", 1)
+        raise _too_long(MOST_CHARS)
     return Parted(_by_lines(head) if by_lines else _values(head), rest[end.end() :].strip())
+
+
+def _too_long(most: int) -> FrontMatterError:
+    """The fault of front matter that is longer than so many characters."""
+    return FrontMatterError(f"the front matter is longer than {most:,} characters", 1)
 
 
 def _by_lines(head: str) -> Mapping[str, str]:
@@ -76,11 +84,16 @@ def _values(head: str) -> Mapping[str, object]:
     # Imported late: it takes 20 ms, and most sessions have nothing for it.
     import yaml
 
+    # PyYAML's own parser takes seconds for a few thousand brackets; libyaml, which its wheels hold, milliseconds.
+    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    if loader is yaml.SafeLoader and len(head) > MOST_CHARS_SLOW:
+        raise _too_long(MOST_CHARS_SLOW)
     try:
-        for token in yaml.scan(head):
+        for token in yaml.scan(head, Loader=loader):
             if isinstance(token, (yaml.AnchorToken, yaml.AliasToken)):
                 raise FrontMatterError("anchors and aliases (& and *) are not read; quote a value that begins so", 0)
-        found: Any = yaml.safe_load(head)
+        # A safe loader: plain values only.
+        found: Any = yaml.load(head, Loader=loader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 2 if mark else 0

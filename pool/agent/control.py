@@ -17,6 +17,7 @@ from pool.agent.gitwork.state import GitWatch
 from pool.agent.guards.budgets import used_of
 from pool.agent.ids import new_id
 from pool.agent.limits import BUDGET_KINDS, budget_kind
+from pool.agent.modelswitch import Switch
 from pool.agent.price import Price
 from pool.agent.promptqueue import RUN_ON_AFTER, PromptQueue
 from pool.agent.state import Stop
@@ -198,6 +199,18 @@ class Conversation:
         if change.applied:
             self.hub.emit(SettingChanged("thinking", self._thinking.name, change.text))
         return change
+
+    async def switch_model(self, switch: Switch) -> str:
+        """Go on with another model, which `session.models.prepare` has looked at; what was done. Raises `Busy`."""
+        if self.busy:
+            await self.session.models.give_up(switch)
+            raise Busy("a run is working; the model can be switched after it")
+        text = await self.session.models.apply(switch)
+        self.session.settings = self.session.models.settings
+        self._thinking = ThinkingLevel(
+            self._agent.limits, self.session.replies, self._agent.history, self.session.settings.budgets
+        )
+        return text
 
     def set_budget(self, name: str, limit: float) -> None:
         """Set a budget, 0 for no limit; it holds at once. Raises `SettingsError`."""

@@ -28,6 +28,7 @@ from pool.wire.client import ClientEvent, Pause, Restarted
 from pool.wire.errors import ProblemKind, ServerProblem
 from pool.wire.identify import SMALL_WINDOW_TOKENS
 from pool.wire.reading import (
+    DEFAULT_THINK_TAGS,
     CallText,
     ContentText,
     ContentWasReasoning,
@@ -145,6 +146,16 @@ class Exchange:
         self._expect = replace(self._expect, thinking=on)
         self._plain_builder = None
         self.prefix.announce(f"thinking was switched {'on' if on else 'off'}")
+
+    def switch_server(self, link: ServerLink, builder: RequestBuilder, think_tags: Sequence[str], why: str) -> None:
+        """Go on with another server or model: nothing that was learned of the one before counts. An announced break."""
+        self.link, self.builder = link, builder
+        tags = (*DEFAULT_THINK_TAGS, *think_tags)
+        self._expect = replace(self._expect, thinking=builder.head.thinking, think_tags=tags)
+        self._plain_builder, self._meter = None, TokenMeter()
+        self.prefill_rate, self._learned_window, self.counts = 0.0, 0, False
+        self._unknown_window_said = self._small_window_said = False
+        self.prefix.announce(why)
 
     async def ask(self, ask: Ask) -> Reading:
         """Send and read; once more, fitted, if the window turns out to be smaller. Raises `ServerProblem`."""

@@ -30,6 +30,7 @@ from pool.agent.instructions import RELOAD, SessionInstructions, instructions_fo
 from pool.agent.limits import Limits
 from pool.agent.loop import Agent, Labels
 from pool.agent.mcptools import mcp_servers, mcp_tools
+from pool.agent.modelswitch import ModelSwitch, as_left
 from pool.agent.netasking import NetworkAsking
 from pool.agent.plan import ASK
 from pool.agent.policywords import policy_words
@@ -39,7 +40,7 @@ from pool.agent.resume import Opened, check_shape, open_log
 from pool.agent.room import RoomMaker
 from pool.agent.rules.given import rules_of
 from pool.agent.rules.kept import KeptApprovals
-from pool.agent.secretuse import session_secrets
+from pool.agent.secretuse import masked, session_secrets
 from pool.agent.server import ServerLink, find_server
 from pool.agent.sessionskills import SessionSkills, extensions_for
 from pool.agent.skilltool import skill_tools
@@ -50,9 +51,8 @@ from pool.agent.toolchoice import chosen_tools
 from pool.agent.unfinished import finish
 from pool.agent.webtools import web_tools
 from pool.agent.work import Work
-from pool.config.settings import Mode, SandboxChoice, Settings
+from pool.config.settings import Mode, SandboxChoice, Settings, SettingsError
 from pool.events import Notice
-from pool.messages import Encoded, Message
 from pool.ports import Approver
 from pool.sessions.store import commits_folder, sessions_folder
 from pool.wire.dialects import for_address
@@ -89,6 +89,7 @@ class Session:
     instructions: SessionInstructions
     replies: ReplyStream
     network: SessionNetwork
+    models: ModelSwitch
     work: Work
     skills: SessionSkills
     queued: tuple[str, ...] = ()
@@ -118,6 +119,17 @@ def _kept_mode(settings: Settings, left_in: str) -> Mode | None:
     return Mode(left_in) if settings.keep_mode and left_in in {mode.value for mode in Mode} else None
 
 
+def _as_left(settings: Settings, opened: Opened) -> Settings:
+    """Settings with the model that the session was switched to last, unless the user names another server or model."""
+    if not opened.earlier.model or settings.server_named:
+        return settings
+    try:
+        return as_left(settings, opened.earlier.model)
+    except SettingsError as error:
+        opened.notes.append(f"the session's last model, {opened.earlier.model}, cannot be had: {error}")
+        return settings
+
+
 @asynccontextmanager
 async def open_session(settings: Settings, approver: Approver, extras: Extras = NO_EXTRAS) -> AsyncGenerator[Session]:
     """A session with its server found, its sandbox probed and its log open; closed with all it started.
@@ -126,6 +138,7 @@ async def open_session(settings: Settings, approver: Approver, extras: Extras = 
     """
     hubs: list[EventHub] = []
     opened = open_log(settings, lambda text: [hub.emit(Notice("warning", text)) for hub in hubs])
+    settings = await asyncio.to_thread(_as_left, settings, opened)
     async with AsyncExitStack() as stack:
         if opened.log is not None:
             stack.enter_context(opened.log)
@@ -211,6 +224,7 @@ async def open_session(settings: Settings, approver: Approver, extras: Extras = 
             instructions,
             replies,
             confinement.network,
+            ModelSwitch(settings, agent, replies, confinement, toolbox, stack, instructions.shown),
             work,
             skills,
             opened.earlier.queued,
@@ -362,7 +376,7 @@ def _assemble(
     replies = ReplyStream(exchange, hub, limits, settings.guards, tuple(expect.tools))
     workspace = str(settings.workspace)
     sandbox = confinement.found.sandbox
-    history = History(prompt, hub.emit, _masking(shape.encode, hub), opened.earlier.messages)
+    history = History(prompt, hub.emit, masked(shape.encode, hub.mask), opened.earlier.messages)
     steering = Steering(history, hub)
     replies.user_waits = steering.wants
     compactor = Compactor(
@@ -403,12 +417,6 @@ def _assemble(
         labels=Labels(workspace, link.model, link.display, lambda: approvals.mode.value, confinement.found.tier),
     )
     return agent, replies
-
-
-def _masking(encode: Callable[[Message], Encoded], hub: EventHub) -> Callable[[Message], Encoded]:
-    """encode, for messages without secrets."""
-    mask = hub.mask
-    return (lambda message: encode(mask.within(message))) if mask else encode
 
 
 def prompt_for(settings: Settings, instructions: str, skills: str) -> str:

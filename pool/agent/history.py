@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from pool.events import Body, MessageAdded
 from pool.messages import Encoded, Message, ReasoningField, Role, ToolCall, encode, system, tool_result, user
@@ -47,6 +48,8 @@ class History:
         self._messages: list[Encoded] = []
         self._ids: set[str] = set()
         self._open: dict[str, str] = {}
+        self.unfinished: dict[str, str] = {}
+        """What is said of calls that did not end, by their ids, where it is more than that."""
         if not earlier or earlier[0].message.role is not Role.SYSTEM:
             self._add(encode(system(system_prompt)))
         self._take_up(earlier)
@@ -109,6 +112,30 @@ class History:
         for message in [*(self._encode(m) for m in opening), *kept]:
             self._add(message)
 
+    def recoded(self, encode: Callable[[Message], Encoded], reasoning: ReasoningField) -> list[Encoded]:
+        """All but the system message as another server takes them, [] if their bytes stay as they are.
+
+        From now on encode makes the bytes. reasoning is the name under which that server reads earlier thoughts.
+        """
+        self._encode = encode
+        before = self._messages[1:]
+        after: list[Encoded] = []
+        waiting: list[str] = []
+        for encoded in before:
+            message = encoded.message
+            if message.calls:
+                # A log of a server without ids has none; results follow in the order of the calls.
+                calls = tuple(replace(c, id=c.id or f"call_{secrets.token_hex(8)}") for c in message.calls)
+                waiting = [call.id for call in calls]
+                message = replace(message, calls=calls)
+            if message.role is Role.TOOL and waiting:
+                message = replace(message, call_id=waiting.pop(0))
+            if message.reasoning:
+                message = replace(message, reasoning_field=reasoning)
+            after.append(encode(message))
+        self._ids.update(call.id for encoded in after for call in encoded.message.calls)
+        return after if any(a.data != b.data for a, b in zip(after, before, strict=True)) else []
+
     def rewind(self, messages: Sequence[Encoded]) -> None:
         """Go on from these messages, byte for byte, instead. Ids stay taken. Nothing is recorded here."""
         self._messages.clear()
@@ -118,7 +145,7 @@ class History:
     def close_calls(self, text: str) -> None:
         """Answer every open call with text."""
         for call_id in list(self._open):
-            self.add_result(call_id, text)
+            self.add_result(call_id, self.unfinished.get(call_id, text))
 
     def _take_up(self, earlier: Sequence[Encoded]) -> None:
         """Messages that are recorded already. Calls that something interrupted are open again, to be answered."""

@@ -28,6 +28,10 @@ class SessionInstructions:
         self._settings = settings
         self._announced: str | None = None
 
+    def shown(self) -> list[str]:
+        """How the files that hold are called, for people."""
+        return [file.shown for file in self.current.files]
+
     def news(self, history: History) -> str:
         """Read the files again; a line for people if they now differ from what the model was told, else ""."""
         # Only the files themselves: a look through the whole workspace would hold up the prompt.

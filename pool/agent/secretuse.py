@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -13,6 +13,8 @@ from pool.config.files import Places
 from pool.config.keyrings import Keyring, NoKeyring
 from pool.config.settings import SettingsError
 from pool.config.toolsecrets import FILE, KeptSecret, SecretStore
+from pool.messages import Encoded, Message
+from pool_tools.masking import Mask
 from pool_tools.secretenv import NO_SECRETS, CommandSecret, CommandSecrets, wanted_secrets
 
 
@@ -67,6 +69,11 @@ class SecretUse:
         return out
 
 
+def masked(encode: Callable[[Message], Encoded], mask: Mask) -> Callable[[Message], Encoded]:
+    """encode, for messages without secrets."""
+    return (lambda message: encode(mask.within(message))) if mask else encode
+
+
 def command_rule(pattern: str) -> Rule:
     """The rule for `gh *` or `shell(gh *)`. Raises `RuleError`, also for one that covers every command."""
     text = pattern.strip()
@@ -101,7 +108,7 @@ def session_secrets(workspace: Path) -> SecretUse:
 
 
 def _value(store: SecretStore, secret: KeptSecret, silent: str) -> tuple[str, str]:
-    """A value, "" if it cannot be had, and why. A keyring that has not answered once (silent) is not waited for again."""
+    """A value, "" if it cannot be had, and why. silent is why the keyring failed before: it is not waited for again."""
     if silent and not secret.value:
         return "", silent
     try:

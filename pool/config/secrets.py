@@ -19,7 +19,7 @@ def api_key(merge: Merge, env: Mapping[str, str], places: Places, warnings: list
 
     Raises `SettingsError` for a command that fails or a file of keys that cannot be read.
     """
-    _warn_of_secrets(merge, warnings)
+    warn_of_secrets(merge, warnings)
     names = ("server.api_key", "server.api_key_command", "server.api_key_env")
     order, _, name = max((merge.order(n), i, n) for i, n in enumerate(names))
     value = str(merge.values[name])
@@ -31,7 +31,8 @@ def api_key(merge: Merge, env: Mapping[str, str], places: Places, warnings: list
     return key_from_command(value, place) if name == "server.api_key_command" else value
 
 
-def _warn_of_secrets(merge: Merge, warnings: list[str]) -> None:
+def warn_of_secrets(merge: Merge, warnings: list[str]) -> None:
+    """Warn of every secret that stands in a file in clear."""
     headers = cast(tuple[tuple[str, str], ...], merge.values["server.headers"])
     found = {
         "server.api_key": ("an API key", bool(merge.values["server.api_key"])),

@@ -13,6 +13,7 @@ from pool.agent.configured import settings_for
 from pool.config.load import flag_values
 from pool.config.mcp import McpSettings
 from pool.config.settings import Mode, Settings, SettingsError, mode_of
+from pool.headless.leaving import before_leaving, profile_and_model
 from pool.headless.plain import safe
 from pool_tools.home import expanded
 
@@ -26,9 +27,8 @@ def settings_from(
     """
     if args.plan and args.mode and mode_of(args.mode) is not Mode.PLAN:
         raise SettingsError(f"--plan and --mode {args.mode} cannot be together")
-    given = {
+    given: dict[str, object] = {
         "server.base_url": args.base_url,
-        "server.model": as_text(args.model or ""),
         "server.wait_seconds": args.wait_server,
         "server.first_contact_seconds": args.wait_server,
         "thinking.level": args.thinking,
@@ -51,11 +51,13 @@ def settings_from(
         "budgets.reasoning_run": args.max_reasoning,
     }
     workspace = folder_of(args.dir)
+    profile, given["server.model"] = profile_and_model(workspace, args.profile, as_text(args.model or ""))
     values = flag_values(given)
-    loaded = settings_for(workspace, os.environ, values, args.profile, with_key=with_key, interactive=interactive)
+    loaded = settings_for(workspace, os.environ, values, profile, with_key=with_key, interactive=interactive)
     tell(loaded.warnings, program)
-    return replace(
+    settings = replace(
         loaded.settings,
+        server_named=bool(args.base_url or args.model or profile),
         mcp=_servers(loaded.settings.mcp, args.mcp, none=args.no_mcp),
         trace=Path(args.trace) if args.trace else None,
         keep_mode=interactive and not (args.mode or args.plan),
@@ -66,6 +68,9 @@ def settings_from(
         only_tools=args.tools,
         without_tools=args.no_tools,
     )
+    if with_key and not args.allow_hosted:
+        before_leaving(settings, switched=profile != args.profile, program=program)
+    return settings
 
 
 def _servers(given: McpSettings, names: Sequence[str], *, none: bool) -> McpSettings:

@@ -12,7 +12,8 @@ def add_session_flags(p: argparse.ArgumentParser) -> None:
     p.add_argument("-C", "--dir", metavar="DIR", default=".", help="workspace folder (default: this one)")
     p.add_argument("--profile", metavar="NAME", default="", help="night, spark, or one of yours (pool config)")
     p.add_argument("--base-url", metavar="URL", help="server, such as http://127.0.0.1:8000 (POOL_BASE_URL)")
-    p.add_argument("--model", metavar="ID", help="model id; default: the server's only one (POOL_MODEL)")
+    p.add_argument("--model", metavar="ID", help="model id, or PROFILE:ID for one of a profile's (POOL_MODEL)")
+    p.add_argument("--allow-hosted", action="store_true", help="do not ask before a local session goes on elsewhere")
     p.add_argument("--mode", metavar="MODE", help="default, accept-edits, auto, allow-all or plan")
     p.add_argument(
         "--allow", metavar="RULE", action="append", default=[], help="run such calls unasked, as 'shell(git log *)'"

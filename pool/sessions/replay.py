@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from pool.messages import Encoded, Message, ReasoningField, Role, ToolCall
 from pool.sessions.mend import acceptable
-from pool.sessions.rewinds import effective
+from pool.sessions.rewinds import Prompt, effective, prompt_of
 from pool.sessions.totals import Tally, Totals
 from pool.sessions.workrows import WorkRows
 
@@ -20,11 +20,14 @@ class Resumed:
 
     mode is the approval mode in which the session was left, "" if no run began. totals is what its runs have used,
     queued the prompts that still waited, work what it set out to do. left_out counts messages that a strict server
-    would refuse because others beside them were lost with damaged lines.
+    would refuse because others beside them were lost with damaged lines. starts are the prompts whose messages can be
+    told from those before them, each with the place in messages where they begin.
     """
 
     messages: list[Encoded] = field(default_factory=list[Encoded])
     head: str = ""
+    model: str = ""
+    """The model that was switched to last, as `PROFILE:ID`, "" if none was."""
     mode: str = ""
     next_seq: int = 0
     runs: int = 0
@@ -32,56 +35,87 @@ class Resumed:
     totals: Totals = field(default_factory=Totals)
     queued: tuple[str, ...] = ()
     work: WorkRows = field(default_factory=WorkRows)
+    starts: list[tuple[int, Prompt]] = field(default_factory=list[tuple[int, Prompt]])
+
+    def replace(self, messages: list[Encoded]) -> None:
+        """Other messages stand in the place of these: their prompts cannot be told any more."""
+        if messages is not self.messages:
+            self.messages = messages
+            self.starts.clear()
 
 
 def resumed(rows: Iterable[dict[str, Any]]) -> Resumed:
     """Play the rows. Unknown kinds, and rows of subagents, are skipped; what was rewound has only cost tokens."""
     out = Resumed()
-    tally = Tally()
-    replacement: _Replacement | None = None
     every = list(rows)
-    for row in every:
-        seq = row.get("seq")
-        out.next_seq = max(out.next_seq, seq + 1 if isinstance(seq, int) else 0)
-        if not row.get("agent"):
-            tally.take(row)
+    out.totals = _totals(every, out)
+    replacement: _Replacement | None = None
     for row in effective(every):
         if row.get("agent"):
             continue
         out.work.take(row)
         kind = row.get("type")
         if replacement is not None and (kind != "message.added" or not replacement.wanted):
-            out.messages = replacement.outcome(out.messages)
+            out.replace(replacement.outcome(out.messages))
             replacement = None
-        match kind:
-            case "head.set":
-                out.head = str(row.get("head", ""))
-            case "history.compacted":
-                wanted = row.get("follow", -1)
-                if isinstance(wanted, int) and wanted >= 0:
-                    replacement = _Replacement(wanted, out.messages[:1])
-                else:
-                    del out.messages[1:]
-            case "message.added":
-                if replacement is not None:
-                    replacement.wanted -= 1
-                _take(row, out.messages if replacement is None else replacement.messages)
-            case "run.started":
-                out.runs += 1
-                out.mode = str(row.get("mode", ""))
-            case "mode.changed":
-                out.mode = str(row.get("mode", ""))
-            case "queue.changed":
-                prompts: object = row.get("prompts")
-                items = cast(list[object], prompts) if isinstance(prompts, list) else []
-                out.queued = tuple(p for p in items if isinstance(p, str))
-            case _:
-                pass
-    messages = out.messages if replacement is None else replacement.outcome(out.messages)
+        if kind == "history.compacted":
+            wanted = row.get("follow", -1)
+            if isinstance(wanted, int) and wanted >= 0:
+                replacement = _Replacement(wanted, out.messages[:1])
+            else:
+                out.replace(out.messages[:1])
+        elif kind != "message.added":
+            _note(row, out)
+        elif replacement is not None:
+            replacement.wanted -= 1
+            _take(row, replacement.messages)
+        else:
+            _take(row, out.messages)
+            # A message in the place of one from before its prompt belongs to both.
+            while out.starts and out.starts[-1][0] > len(out.messages) - bool(row.get("replaces_last")):
+                out.starts.pop()
+    if replacement is not None:
+        out.replace(replacement.outcome(out.messages))
+    messages = out.messages
     out.messages = acceptable(messages)
-    out.totals = tally.totals
     out.left_out = len(messages) - len(out.messages)
+    if out.left_out:
+        out.starts.clear()
     return out
+
+
+def _totals(rows: Iterable[dict[str, Any]], out: Resumed) -> Totals:
+    """What all rows have used, also what was rewound; out is told the model, and where counting goes on."""
+    tally = Tally()
+    for row in rows:
+        seq = row.get("seq")
+        out.next_seq = max(out.next_seq, seq + 1 if isinstance(seq, int) else 0)
+        if not row.get("agent"):
+            tally.take(row)
+        if row.get("type") == "setting.changed" and row.get("name") == "model":
+            out.model = str(row.get("value", ""))
+    return tally.totals
+
+
+def _note(row: dict[str, Any], out: Resumed) -> None:
+    """Take what a row says beside messages."""
+    match row.get("type"):
+        case "head.set":
+            out.head = str(row.get("head", ""))
+        case "run.started":
+            out.runs += 1
+            out.mode = str(row.get("mode", ""))
+            out.starts.append((len(out.messages), prompt_of(row)))
+        case "prompt.copied":
+            out.starts.append((len(out.messages), prompt_of(row)))
+        case "mode.changed":
+            out.mode = str(row.get("mode", ""))
+        case "queue.changed":
+            prompts: object = row.get("prompts")
+            items = cast(list[object], prompts) if isinstance(prompts, list) else []
+            out.queued = tuple(p for p in items if isinstance(p, str))
+        case _:
+            pass
 
 
 @dataclass(slots=True)

@@ -29,6 +29,7 @@ PAGE = ROOT / "docs" / "configuration.md"
 
 NOT_FROM_FILES = {
     *("workspace", "trace", "continue_last", "resume", "fork", "ephemeral", "only_tools", "without_tools"),
+    *("keep_mode", "server_named"),
     "parent",
 }
 """What belongs to one run: flags alone set it, or the session that starts another."""

@@ -18,6 +18,7 @@ from pool.agent.commands import (
     gitwork,
     look,
     mcp,
+    model,
     network,
     records,
     session,
@@ -33,7 +34,7 @@ from pool.wire.errors import ServerProblem
 from pool_tools.network.rules import RuleError
 from pool_tools.text import visible
 
-_GROUPS = (session, settings, approvals, context, network, records, files, gitwork, worktrees, look, mcp, skills, work)
+_GROUPS = (session, settings, approvals, context, network, records, files, gitwork, worktrees, look, mcp, model, skills, work)
 _COMMAND = re.compile(r"/([A-Za-z][\w-]*)(?:\s+(.*))?", re.DOTALL)
 NEAR = 0.5
 """How alike a name has to be to be offered for one that does not exist."""
@@ -50,8 +51,15 @@ async def _help(conversation: Conversation, typed: Typed) -> CommandResult:
             raise CommandError(_unknown(typed.rest.lstrip("/"), conversation))
         others = f"also: {', '.join(f'/{alias}' for alias in command.aliases)}" if command.aliases else ""
         return said(*(line for line in (f"/{command.name} {command.hint}".rstrip(), command.help, others) if line))
-    rows = tuple((f"/{c.name} {c.hint}".rstrip(), c.help, " ".join(f"/{a}" for a in c.aliases)) for c in COMMANDS)
-    return CommandResult(rows=Rows(("command", "what it does", "also"), (*rows, *custom.rows(conversation))))
+    rows = tuple((f"/{c.name} {c.hint}".rstrip(), _help_words(c)) for c in COMMANDS)
+    own = ((name, f"{about} ({place})") for name, about, place in custom.rows(conversation))
+    return CommandResult(rows=Rows(("command", "what it does"), (*rows, *own)))
+
+
+def _help_words(command: Command) -> str:
+    """What it does, and its other names."""
+    names = ", ".join(f"/{alias}" for alias in command.aliases)
+    return f"{command.help} (also {names})" if names else command.help
 
 
 def _names(conversation: Conversation) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from pool.config.files import Origin, nearest
 from pool.config.keys import Key, keys, tables
 from pool.config.load import LoadedSettings, load_settings
 from pool.config.merge import defaults
+from pool.config.secrets import warn_of_secrets
 from pool.config.settings import SettingsError
 from pool.config.trust import checkout_files
 from pool.headless.configured import tell
@@ -158,6 +159,7 @@ def check(here: Here) -> int:
         try:
             loaded = _loaded(here)
             faults, warnings = rule_faults(loaded), list(loaded.warnings)
+            warn_of_secrets(loaded.merge, warnings)
         except SettingsError as error:
             faults = str(error).split("\n")
     for kind, lines in (("error", faults), ("warning", warnings)):

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 COMMAND_MARK = "/"
 SHELL_MARK = "!"
+ANSWER_INDENT = 2
 LEAVING = ("/quit", "/exit", "/q")
 """Commands that work before there is a session."""
 
@@ -293,7 +294,7 @@ class Chat:
         result = await self.driver.execute(line)
         self.activity.rest(time.monotonic())
         self.feed.title(line)
-        if text := answer_text(result):
+        if text := answer_text(result, max(0, self.terminal.columns - ANSWER_INDENT)):
             for row in text.split("\n"):
                 self.terminal.say(f"  {row}" if result.ok else self.ink.paint(f"  {row}", Role.BAD))
         if result.ask is not None and self._nobody:

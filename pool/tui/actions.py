@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pool.config.settings import Mode
 from pool.facekit import clipboard
 from pool.facekit.activity import Activity
-from pool.facekit.answers import answer_text
+from pool.facekit.answers import answer_lines, answer_text
 from pool.facekit.comeback import going_on_words
 from pool.facekit.editor import EditorError, edited
 from pool.facekit.planasking import PlanAsking
@@ -234,8 +234,8 @@ class Actions:
         result = await driver.execute(line)
         self._app.activity.rest(time.monotonic())
         if text := answer_text(result):
-            block = Note(text, title=line) if result.ok else ErrorCard(line, text)
-            self._app.transcript.add(block)
+            note = Note("\n".join(answer_lines(result)), title=line, table=result.rows)
+            self._app.transcript.add(note if result.ok else ErrorCard(line, text))
         if result.ask is not None:
             self._put_question(result.ask)
         if result.action is not None:

@@ -174,7 +174,7 @@ class Panels:
     async def _todo(self, conversation: Conversation) -> None:
         from pool.agent.commands import execute
 
-        self._app.push_screen(Pager("Todo", answer_text(await execute("/todo", conversation))))
+        self._app.push_screen(Pager("Todo", answer_text(await execute("/todo", conversation), self._pager_cells)))
 
     # -- reports
 
@@ -227,6 +227,11 @@ class Panels:
             return [to_dict(event) for event in session.hub.so_far()]
         return await asyncio.to_thread(log_rows, session.hub.session)
 
+    @property
+    def _pager_cells(self) -> int:
+        """The columns of a pager's text."""
+        return Pager.text_cells(self._app.size.width)
+
     # -- lists
 
     def show_list(self) -> None:
@@ -252,7 +257,7 @@ class Panels:
         if result.ask is not None or result.action is not None:
             self._app.actions.command(line)
         else:
-            self._app.push_screen(Pager(line, answer_text(result)))
+            self._app.push_screen(Pager(line, answer_text(result, self._pager_cells)))
 
     async def _own_panel(self, line: str, conversation: Conversation) -> bool:
         """Open the panel of a session that works here; False if there is none of that name."""

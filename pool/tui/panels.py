@@ -20,11 +20,18 @@ from textual.strip import Strip
 from textual.widgets import Input, Static
 
 from pool.facekit.plain import plain
+from pool.tui.cutting import cut_strip
+
+MOST_COLUMNS = 120
+"""A wider panel would be hard to read."""
+
+FRAME_CELLS = 5
+"""Border, padding and scroll bar of a panel."""
 
 _FRAME_CSS = """
     {name} {{ align: center middle; background: $background 60%; }}
     {name} > Vertical {{
-        width: 90%; max-width: 120; height: auto; max-height: 90%; border: round $border-focused;
+        width: 100%; max-width: 120; height: auto; max-height: 90%; border: round $border-focused;
         background: $surface; padding: 0 1; border-title-color: $accent; border-subtitle-color: $muted;
     }}
 """
@@ -40,7 +47,10 @@ class Pager(ModalScreen[None]):
         Binding("pagedown,space", "scroll(10)", "page down", show=False, priority=True),
         Binding("pageup", "scroll(-10)", "page up", show=False, priority=True),
     ]
-    DEFAULT_CSS = _FRAME_CSS.format(name="Pager") + "Pager VerticalScroll { height: auto; max-height: 100%; }"
+    DEFAULT_CSS = (
+        _FRAME_CSS.format(name="Pager")
+        + "Pager VerticalScroll { height: auto; max-height: 100%; scrollbar-size-vertical: 1; }"
+    )
 
     def __init__(self, title: str, text: RenderableType) -> None:
         """text is data: a string is shown as it stands, a `Text` or a table brings its own styles."""
@@ -53,6 +63,11 @@ class Pager(ModalScreen[None]):
         box.border_title = Text(plain(self._title))
         box.border_subtitle = "Esc closes"
         yield box
+
+    @staticmethod
+    def text_cells(width: int) -> int:
+        """The columns of text in a window of so many."""
+        return max(1, min(width, MOST_COLUMNS) - FRAME_CELLS)
 
     def action_scroll(self, by: int) -> None:
         self.query_one(VerticalScroll).scroll_relative(y=by, animate=False)
@@ -72,7 +87,7 @@ class Rows(ScrollView):
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"rows--chosen", "rows--about"}
     DEFAULT_CSS = """
-    Rows { height: auto; max-height: 20; background: $surface; color: $text; }
+    Rows { height: auto; max-height: 20; scrollbar-size-vertical: 1; background: $surface; color: $text; }
     Rows > .rows--chosen { background: $selection; text-style: bold; }
     Rows > .rows--about { color: $muted; }
     """
@@ -123,7 +138,7 @@ class Rows(ScrollView):
             style = about = self.get_component_rich_style("rows--chosen")
         name = Strip([Segment(plain(item.name), style)])
         gap = Segment("  ", style)
-        return Strip([*name, gap, Segment(plain(item.about), about)]).adjust_cell_length(width, style)
+        return cut_strip(Strip([*name, gap, Segment(plain(item.about), about)]), width, style)
 
     def on_click(self, event: events.Click) -> None:
         number = event.y + int(self.scroll_offset.y)

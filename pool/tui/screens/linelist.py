@@ -15,6 +15,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from pool.facekit.clean import clean, cut, expand
+from pool.tui.cutting import cut_strip
 
 ROLES = (
     *("text", "muted", "accent", "heading", "success", "warning", "error", "tool", "border", "user", "reasoning"),
@@ -173,7 +174,7 @@ class LineList(ScrollView, can_focus=True):
             moving = moving.crop(min(self._aside, moving.cell_length))
         mark = Segment(MARK if here else " ", base + self._style("mark") if here else base)
         fill = base + self._style(row.fill) if row.fill else base
-        return Strip([mark, *fixed, *moving]).adjust_cell_length(width, fill + over if over else fill)
+        return cut_strip(Strip([mark, *fixed, *moving]), width, fill + over if over else fill)
 
     def _segments(self, runs: tuple[Run, ...], base: Style, over: Style | None) -> list[Segment]:
         out: list[Segment] = []

@@ -26,6 +26,7 @@ from pool.stops import StopCode as StopCode
 from pool.stops import StopReason as StopReason
 from pool.workevents import PlanDecided as PlanDecided
 from pool.workevents import PlanProposed as PlanProposed
+from pool.workevents import PromptCopied as PromptCopied
 from pool.workevents import TaskFinished as TaskFinished
 from pool.workevents import TaskProgress as TaskProgress
 from pool.workevents import TaskStarted as TaskStarted

@@ -50,6 +50,19 @@ class PlanDecided(Body):
 
 
 @dataclass(frozen=True, slots=True)
+class PromptCopied(Body):
+    """In a fork's log: a prompt that it has from its source; the messages of its run follow.
+
+    source_run is the run's id there, at when it began, in Unix seconds.
+    """
+
+    type: ClassVar[str] = "prompt.copied"
+    text: str
+    source_run: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class TaskStarted(Body):
     """A subagent begins; it belongs to the call that gave it the task. Its own events are in its own session's log.
 

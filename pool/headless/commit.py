@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import json
 import os
+import shlex
 import sys
 import time
 from collections.abc import AsyncGenerator, Collection, Sequence
@@ -33,8 +34,9 @@ from pool.headless.hunks import choose, overview
 from pool.headless.plain import one_line, safe
 from pool.headless.undo import session_named
 from pool.sessions.log import SessionBusy, SessionLog, read_rows
+from pool.sessions.places import place_of
 from pool.sessions.replay import resumed
-from pool.sessions.store import Listed, NoSuchSession
+from pool.sessions.store import Listed, NoSuchSession, short_id
 from pool.wire.errors import ServerProblem
 from pool_tools.api import Confirm, Step
 from pool_tools.git.signing import refuse
@@ -91,7 +93,7 @@ def main(argv: Sequence[str]) -> int:
 
 async def _act(args: argparse.Namespace) -> int:
     found = _found(args)
-    workspace = Path(found.workspace) if found else folder_of(args.dir)
+    workspace = _workspace(args, found)
     settings = _settings(args, workspace, found)
     async with open_repository(settings) as repo:
         session = found.id if found else ""
@@ -115,6 +117,18 @@ async def _act(args: argparse.Namespace) -> int:
         if found is not None:
             _log(found, proposal, made)
         return _told(args, proposal, chosen, written, made)
+
+
+def _workspace(args: argparse.Namespace, found: Listed | None) -> Path:
+    """The folder whose changes are committed; others that the session worked in are told."""
+    here = folder_of(args.dir)
+    if found is None:
+        return here
+    rows, _ = read_rows(found.path.read_bytes())
+    place = place_of(rows, found.workspace, str(here))
+    for other in place.others:
+        _complain(f"the session worked in {other} too: {PROGRAM} {short_id(found.id)} -C {shlex.quote(other)}", 0)
+    return Path(place.folder)
 
 
 def _log(found: Listed, proposal: CommitProposal, made: Committed) -> None:

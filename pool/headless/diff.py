@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import re
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -20,8 +21,9 @@ from pool.sessions.checkpoints.difftext import diff_lines, mode_text
 from pool.sessions.checkpoints.gitobjects import NoObject
 from pool.sessions.checkpoints.states import Kind
 from pool.sessions.log import read_rows
+from pool.sessions.places import place_of
 from pool.sessions.rewinds import NoSuchPrompt, prompt_named
-from pool.sessions.store import Listed, NoSuchSession, sessions_folder
+from pool.sessions.store import Listed, NoSuchSession, sessions_folder, short_id
 from pool_tools.home import expanded
 from pool_tools.text import plural
 
@@ -69,12 +71,13 @@ def main(argv: Sequence[str]) -> int:
         return int(error.code or 0)
     try:
         found, paths = _session(args)
-        changes = _changes(args, found)
+        root = _root(args, found)
+        changes = _changes(args, found, root)
     except (NoSuchSession, NoSuchPrompt, NoObject) as error:
         return _complain(str(error), EXIT_USAGE)
     except OSError as error:
         return _complain(f"{error.strerror}: {error.filename}" if error.filename else str(error), EXIT_FAILED)
-    top = found.workspace if found else os.path.realpath(args.dir)
+    top = str(root)
     wanted = [_inside(path, args.dir, top) for path in [*paths, *after]]
     if wanted:
         changes = [c for c in changes if any(c.path == w or c.path.startswith(f"{w}/") or w == "." for w in wanted)]
@@ -96,8 +99,21 @@ def _session(args: argparse.Namespace) -> tuple[Listed | None, list[str]]:
         raise
 
 
-def _changes(args: argparse.Namespace, found: Listed | None) -> list[FileChange]:
-    root = Path(found.workspace) if found else expanded(args.dir).resolve()
+def _root(args: argparse.Namespace, found: Listed | None) -> Path:
+    """The folder whose files are meant: the named run's or the session's; others are told. Raises `NoSuchPrompt`."""
+    here = expanded(args.dir).resolve()
+    if found is None:
+        return here
+    rows, _ = read_rows(found.path.read_bytes())
+    if args.run is not None:
+        return Path(prompt_named(rows, args.run).workspace or found.workspace)
+    place = place_of(rows, found.workspace, str(here))
+    for other in () if args.worktree else place.others:
+        _complain(f"the session worked in {other} too: pool diff {short_id(found.id)} -C {shlex.quote(other)}", 0)
+    return Path(place.folder)
+
+
+def _changes(args: argparse.Namespace, found: Listed | None, root: Path) -> list[FileChange]:
     folder = checkpoints_folder(sessions_folder(), found.id if found else "none")
     with ChangesView(folder, root) as view:
         if args.worktree or found is None:

@@ -22,6 +22,7 @@ from pool.events import (
     Notice,
     PlanDecided,
     PlanProposed,
+    PromptCopied,
     ReasoningDelta,
     RunFinished,
     RunStarted,
@@ -40,7 +41,7 @@ from pool_tools.colours import plain_text
 if TYPE_CHECKING:
     from pool.agent.answerform import AnswerForm
 
-LOG_ONLY = (HeadSet, MessageAdded)
+LOG_ONLY = (HeadSet, MessageAdded, PromptCopied)
 """Kinds of events that are for the session's log: the same facts are in the other events."""
 
 OUTPUT_LINES = 12

@@ -7,7 +7,6 @@ import asyncio
 import os
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pool.config.settings import Mode, Settings, SettingsError
@@ -112,7 +111,7 @@ async def _refuse_others(repo: RepoGit, settings: Settings) -> None:
         found = by_id(folder, settings.resume) if settings.resume else last_of(folder, str(settings.workspace))
     except NoSuchSession as error:
         raise GitWorkError(str(error)) from None
-    proposal = await propose_work(repo, found.id, Path(found.workspace), everything=True)
+    proposal = await propose_work(repo, found.id, settings.workspace, everything=True)
     others = [h.path for h in proposal.hunks if h.whose is not Whose.AGENT and proposal.file(h.path).before_mode]
     if others:
         raise GitWorkError(f"{words} ({others[0]} is not only the agent's)")

@@ -52,7 +52,7 @@ def main(argv: Sequence[str]) -> int:
     except SystemExit as error:
         return int(error.code or 0)
     try:
-        with ClosedSession(session_named(args.session, args.dir), _say) as session:
+        with ClosedSession(session_named(args.session, args.dir), _say, args.to, redo=args.redo) as session:
             return _act(session, args)
     except (NoSuchSession, NoSuchPrompt, SessionBusy, JournalBusy) as error:
         return _complain(str(error), EXIT_USAGE)
@@ -112,6 +112,8 @@ def _shown(session: ClosedSession, rewind: Rewind) -> Iterator[str]:
         text = next((p.text for p in rewind.taken if p.number == rewind.prompt), "")
         yield f"session {name}: back to before prompt {rewind.prompt}" + (f": {_line(text)}" if text else "")
     steps = rewind.files.steps if rewind.files else ()
+    if session.place.folder != session.found.workspace:
+        yield f"  in {one_line(session.place.folder)}"
     for step in steps[:FILES_SHOWN]:
         yield f"  {describe(step)}"
     if len(steps) > FILES_SHOWN:
@@ -119,6 +121,9 @@ def _shown(session: ClosedSession, rewind: Rewind) -> Iterator[str]:
     if rewind.to_seq >= 0:
         verb = "comes again" if rewind.redo else "is taken back"
         yield f"  the conversation {verb}: {_count(len(rewind.taken), 'prompt')} and all that followed"
+    if rewind.files is not None:
+        for other in session.place.others:
+            yield f"  files that later prompts changed in {one_line(other)} stay; pool undo --files --to N first"
     if rewind.empty:
         yield "  nothing to do"
     if any(s.verdict is Verdict.YOURS for s in steps):

@@ -5,7 +5,18 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from pool.events import Body, Envelope, Event, HeadSet, MessageAdded, PlanProposed, SessionNamed, TodoChanged, to_dict
+from pool.events import (
+    Body,
+    Envelope,
+    Event,
+    HeadSet,
+    MessageAdded,
+    PlanProposed,
+    PromptCopied,
+    SessionNamed,
+    TodoChanged,
+    to_dict,
+)
 from pool.messages import Role
 from pool.sessions.log import Header, read_rows
 from pool.sessions.replay import resumed
@@ -41,7 +52,11 @@ def fork(
     earlier = resumed(rows)
     header = Header(new_id, workspace or source.workspace, time.time(), pool, forked_from=source.id)
     bodies: list[Body] = [HeadSet(earlier.head)] if earlier.head else []
-    bodies += [MessageAdded(one.message.role.value, one.data.decode()) for one in earlier.messages]
+    starts = dict(earlier.starts)
+    for place, one in enumerate(earlier.messages):
+        if (prompt := starts.get(place)) is not None:
+            bodies.append(PromptCopied(prompt.text, prompt.run, prompt.at))
+        bodies.append(MessageAdded(one.message.role.value, one.data.decode()))
     if last:
         replaces = bool(earlier.messages) and earlier.messages[-1].message.role is Role.USER
         bodies.append(MessageAdded(Role.USER.value, last.decode(), replaces_last=replaces))

@@ -14,8 +14,9 @@ from pool.events import Envelope, Event, Rewound
 from pool.sessions.checkpoints.checkpoints import Checkpoints, checkpoints_folder
 from pool.sessions.checkpoints.undo import Plan, Undone, carry_out, plan_redo, plan_undo
 from pool.sessions.log import SessionLog
+from pool.sessions.places import Place, place_of_prompt
 from pool.sessions.replay import resumed
-from pool.sessions.rewinds import Prompt, Row, last_rewind, prompt_named, prompts, runs_from
+from pool.sessions.rewinds import BEGINS, Prompt, Row, last_rewind, prompt_named, prompt_of, prompts, runs_from
 from pool.sessions.store import Listed
 
 
@@ -72,22 +73,34 @@ def plan_back(
     return Rewind(True, plan, to, 0, tuple(p for p in before if p.seq not in now))
 
 
+def _place(found: Listed, rows: Sequence[Row], to: str, *, redo: bool) -> Place:
+    if redo and (row := last_rewind(rows)) is not None:
+        began = next((r for r in rows if r.get("type") in BEGINS and r.get("seq") == row.get("to_seq")), None)
+        return Place(prompt_of(began).workspace or found.workspace if began else found.workspace)
+    if not prompts(rows):
+        return Place(found.workspace)
+    return place_of_prompt(prompt_named(rows, "" if redo else to), rows, found.workspace)
+
+
 class ClosedSession:
     """A session that no other process has open, with its checkpoints. Use it in a `with` block.
 
-    Raises `SessionBusy` and `JournalBusy` if it is open elsewhere, and `OSError`.
+    It acts on the files of the folder that the prompt named by to was worked in, "" for the last; of a redo, on those
+    of the prompt that was gone back to. place says which, and where later prompts were worked: files there stay. Raises
+    `SessionBusy` and `JournalBusy` if it is open elsewhere, `NoSuchPrompt`, and `OSError`.
     """
 
-    def __init__(self, found: Listed, say: Callable[[str], object]) -> None:
+    def __init__(self, found: Listed, say: Callable[[str], object], to: str = "", *, redo: bool = False) -> None:
         self.found = found
         self._stack = ExitStack()
         with ExitStack() as stack:
             self._log, self.rows, _ = SessionLog.reopen(found.path, say)
             stack.enter_context(self._log)
+            self.place = _place(found, self.rows, to, redo=redo)
             folder = checkpoints_folder(found.path.parent, found.id)
             self.checkpoints: Checkpoints | None = None
             if folder.exists():
-                self.checkpoints = Checkpoints(folder, Path(found.workspace))
+                self.checkpoints = Checkpoints(folder, Path(self.place.folder))
                 stack.callback(self.checkpoints.close)
                 self.checkpoints.begin()
                 for note in self.checkpoints.notes:

@@ -11,13 +11,21 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt that counts. number is from 1; seq that of its `run.started`; at is Unix time in seconds."""
+    """A prompt that counts. number is from 1; seq that of its `run.started`; at is Unix time in seconds.
+
+    A fork has prompts of its source too: run is the source's then. workspace is where it was worked, "" if not known.
+    """
 
     number: int
     run: str
     seq: int
     text: str
     at: float
+    workspace: str = ""
+
+
+BEGINS = ("run.started", "prompt.copied")
+"""Kinds of rows with which a prompt begins."""
 
 
 class NoSuchPrompt(Exception):
@@ -40,11 +48,20 @@ def effective(rows: Iterable[Row]) -> list[Row]:
 
 def prompts(rows: Iterable[Row]) -> list[Prompt]:
     """The prompts that count, in order."""
-    started = [r for r in effective(rows) if r.get("type") == "run.started" and not r.get("agent")]
-    return [
-        Prompt(n, str(r.get("run", "")), _seq(r), str(r.get("prompt", "")), float(r.get("wall", 0.0)))
-        for n, r in enumerate(started, 1)
-    ]
+    begun = [r for r in effective(rows) if r.get("type") in BEGINS and not r.get("agent")]
+    return [prompt_of(row, number) for number, row in enumerate(begun, 1)]
+
+
+def prompt_of(row: Row, number: int = 0) -> Prompt:
+    """The prompt of a row of one of the kinds in `BEGINS`."""
+    if row.get("type") == "prompt.copied":
+        return Prompt(number, str(row.get("source_run", "")), _seq(row), str(row.get("text", "")), _at(row.get("at")))
+    where = str(row.get("workspace", ""))
+    return Prompt(number, str(row.get("run", "")), _seq(row), str(row.get("prompt", "")), _at(row.get("wall")), where)
+
+
+def _at(value: Any) -> float:
+    return float(value) if isinstance(value, (int, float)) else 0.0
 
 
 def prompt_named(rows: Iterable[Row], name: str) -> Prompt:

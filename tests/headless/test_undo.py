@@ -90,3 +90,36 @@ def test_fork_on_the_shell(session: tuple[str, Path], capsys: pytest.CaptureFixt
     assert row["forked_from"] == name
     assert Path(row["path"]).exists()
     assert run(capsys, "sessions", "fork", name, "--at", "3")[0] == 2
+
+
+def test_a_session_that_went_on_in_another_folder(
+    session: tuple[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each folder has its own changes: what is named says in which one is acted."""
+    name, root = session
+    other = repository(tmp_path / "other", a="one\n")
+    log, rows, _ = SessionLog.reopen(sessions_folder() / f"{name}.jsonl", print)
+    with log:
+        hub = EventHub(name, log, next_seq=rows[-1]["seq"] + 1)
+        hub.run = "run-three"
+        hub.emit(RunStarted("prompt three", str(other), "m", "s", "auto", "none"))
+        made = Checkpoints(checkpoints_folder(sessions_folder(), name), other)
+        act(made, hub.run, lambda: (other / "a").write_text("three\n"))
+        made.close()
+
+    code, out, err = run(capsys, "diff", name)
+    assert (code, "+three" in out, "+two" in out) == (0, True, False)
+    assert f"the session worked in {root} too: pool diff {short_id(name)} -C {root}" in err
+    assert "+two" in run(capsys, "diff", name, "-C", str(root))[1]
+    assert "+two" in run(capsys, "diff", name, "--run", "1")[1]
+    assert "+three" in run(capsys, "diff", name, "--run", "3")[1]
+    code, out, err = run(capsys, "commit", name, "--no-model", "--dry-run")
+    assert (code, f"worked in {root} too" in err, "a" in out) == (0, True, True)
+
+    code, out, _ = run(capsys, "undo", name, "--to", "2", "--dry-run")
+    assert f"files that later prompts changed in {other} stay" in out
+    code, out, _ = run(capsys, "undo", name, "--yes")
+    assert (code, (other / "a").read_text(), (root / "a").read_text()) == (0, "one\n", "two\n")
+    assert f"in {other}" in out
+    code, _, _ = run(capsys, "undo", name, "--redo", "--yes")
+    assert (code, (other / "a").read_text()) == (0, "three\n")

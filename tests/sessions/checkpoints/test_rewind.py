@@ -105,3 +105,22 @@ def test_a_fork_begins_with_the_same_bytes(tmp_path: Path, at: str, count: int) 
     assert again.head == '{"model":"m"}'
     assert talk(tmp_path, 9, 9, other)[:count] == whole[:count]
     assert messages(tmp_path) == whole
+
+
+def test_prompts_that_a_fork_has_from_its_source_can_be_named(tmp_path: Path) -> None:
+    whole = talk(tmp_path, 1, 3)
+    before = prompts(read_rows(found(tmp_path).path.read_bytes())[0])
+    other = "0192bbbb-0000-7000-8000-00000000000b"
+    fork(found(tmp_path), other, "0")
+    talk(tmp_path, 9, 9, other)
+    rows = read_rows(found(tmp_path, other).path.read_bytes())[0]
+    assert [(p.number, p.text, p.run, p.at) for p in prompts(rows)[:3]] == [
+        (p.number, p.text, p.run, p.at) for p in before
+    ]
+    again = fork(found(tmp_path, other), other.replace("b", "c"), "0", at="2")
+    assert [m.data for m in resumed(read_rows(again.read_bytes())[0]).messages] == whole[:3]
+    with ClosedSession(found(tmp_path, other), said) as one:
+        rewind = one.undo("2", files=True, conversation=True)
+        assert [p.number for p in rewind.taken] == [2, 3, 4]
+        one.carry_out(rewind)
+    assert messages(tmp_path, other) == whole[:3]

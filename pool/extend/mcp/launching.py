@@ -13,6 +13,7 @@ from pool_tools.home import expanded as with_home
 from pool_tools.sandbox.base import Launch, NoSandbox
 from pool_tools.sandbox.view import REPLACED, replaced
 
+_NODE_PACKAGES = "node_modules"
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
@@ -43,7 +44,8 @@ def showing(env: Mapping[str, str], argv: Sequence[str], roots: Sequence[Path]) 
     """
     path = env.get("PATH", os.defpath)
     known = path.split(os.pathsep)
-    folders = (os.path.dirname(word) for word in argv if word.startswith("/") and os.path.isfile(word))
+    files = [word for word in argv if word.startswith("/") and os.path.isfile(word)]
+    folders = (folder for file in files for folder in (os.path.dirname(file), _own_folder(os.path.realpath(file))))
     more = [
         folder
         for folder in dict.fromkeys(folders)
@@ -53,6 +55,12 @@ def showing(env: Mapping[str, str], argv: Sequence[str], roots: Sequence[Path]) 
         and not any(Path(real).is_relative_to(os.path.realpath(root)) for root in roots)
     ]
     return {**env, "PATH": os.pathsep.join([path, *more])} if more else dict(env)
+
+
+def _own_folder(file: str) -> str:
+    """Where a program really lies: its folder, or all the packages beside its own where it is one of Node's."""
+    top, found, _ = file.partition(f"/{_NODE_PACKAGES}/")
+    return f"{top}/{_NODE_PACKAGES}" if found else os.path.dirname(file)
 
 
 def expanded(values: Iterable[tuple[str, str]], environ: Mapping[str, str]) -> tuple[tuple[str, str], ...]:

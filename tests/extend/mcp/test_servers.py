@@ -66,6 +66,37 @@ async def test_real_servers_in_the_sandbox(tmp_path: Path, monkeypatch: pytest.M
     assert desk.warnings == []
 
 
+NODE_SERVERS = tuple(shutil.which(f"mcp-server-{name}") for name in ("filesystem", "everything"))
+"""The reference servers that are written for Node: `npm install -g @modelcontextprotocol/server-NAME`."""
+
+
+@pytest.mark.skipif(not all(NODE_SERVERS), reason="the reference servers for Node are not installed")
+async def test_reference_servers_of_node_in_the_sandbox(tmp_path: Path) -> None:
+    if probe(Policy((tmp_path,))).tier == "none":
+        pytest.skip("no sandbox works here")
+    files, everything = map(str, NODE_SERVERS)
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "a.txt").write_text("here")
+    (tmp_path / "secret.txt").write_text("elsewhere")
+    servers = (
+        McpServer("filesystem", command=files, args=(str(tmp_path / "work"),)),
+        McpServer("everything", command=everything),
+    )
+    async with opened(tmp_path, *servers, sandboxed=True) as desk:
+        await desk.find("file")
+        states = [(one.name, one.state, one.reason) for one in desk.servers.status()]
+        assert {state for _, state, _ in states} == {State.READY}, states
+        read = await desk.call("mcp__filesystem__read_text_file", path=str(tmp_path / "work" / "a.txt"))
+        outside = await desk.call("mcp__filesystem__read_text_file", path=str(tmp_path / "secret.txt"))
+        echo = await desk.call("mcp__everything__echo", message="hello")
+        image = await desk.call("mcp__everything__get-tiny-image")
+        total = await desk.call("mcp__everything__get-sum", a=2, b="3")
+    assert (read.text, outside.ok) == ("here", False)
+    assert echo.text == "Echo: hello"
+    assert "[image: image/png" in image.text
+    assert "5" in total.text
+
+
 async def test_tools_known_from_before_are_listed_until_the_share_is_full(tmp_path: Path) -> None:
     servers = (hostile("env"), hostile("crowd"))
     async with opened(tmp_path, *servers) as desk:

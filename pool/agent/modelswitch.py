@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pool.agent.secretuse import masked
-from pool.agent.server import ServerLink, find_server
+from pool.agent.server import ServerLink, endpoint_of, find_server
 from pool.config.modelchoice import ModelChoice, ProfileServer, choice_of, chosen, profile_servers
 from pool.config.settings import Settings, SettingsError
 from pool.events import Compacted, SettingChanged
@@ -36,7 +36,9 @@ Public reports of Laguna S 2.1 on a DGX Spark give 600 to 800.
 """
 
 MILLION = 1_000_000
+LEAST_MONEY = 0.01
 FILES_NAMED = 5
+MODELS_NAMED = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +50,33 @@ class Offer:
     current: bool = False
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Switch:
-    """A switch that is ready: settings and link are the new ones. leaves says what would leave, "" if nothing does."""
+    """A switch as it would be. model and where are for people; link is the new server's, None before it may be asked.
+
+    seconds are at the measured speed, or at the assumed one. money is 0 where no price is known, window where none is.
+    leaves says what would leave, "" if nothing does.
+    """
 
     choice: ModelChoice
     settings: Settings
-    link: ServerLink
+    model: str
+    where: str
     tokens: int
     seconds: float
     measured: bool
-    money: float
-    window: int
     leaves: str
+    link: ServerLink | None = None
+
+    @property
+    def window(self) -> int:
+        """The new window in tokens, 0 if unknown."""
+        return self.link.window if self.link else self.settings.window
+
+    @property
+    def money(self) -> float:
+        """What reading the conversation costs, 0 if no price is known."""
+        return self.tokens * self.settings.input_price / MILLION
 
     @property
     def fits(self) -> bool:
@@ -74,7 +90,7 @@ class Switch:
             return "nothing has to be read again"
         how = "" if self.measured else f", if it reads {ASSUMED_RATE:,.0f} tokens a second"
         time = f", some {self.seconds:,.0f} s{how}" if self.seconds >= 1 else ""
-        money = f", {self.money:,.2f} at its price" if self.money else ""
+        money = f", {max(self.money, LEAST_MONEY):,.2f} at its price" if self.money else ""
         return f"about {self.tokens:,} tokens have to be read anew{time}{money}"
 
 
@@ -118,41 +134,39 @@ class ModelSwitch:
         ]
         return [offer for offer in found if wanted.lower() in f"{offer.name} {offer.where}".lower()]
 
-    async def prepare(self, text: str) -> Switch:
+    async def prepare(self, text: str, *, confirmed: bool) -> Switch:
         """Look at what a switch would be; nothing is changed. Raises `SettingsError` and `ServerProblem`.
 
-        Close it with `give_up`, or do it with `apply`.
+        A hosted server is asked nothing before that is confirmed. Close it with `give_up`, or do it with `apply`.
         """
         choice = choice_of(text, [one.name for one in self.profiles])
         before = self._replies.exchange
         # An address that was found on a usual port is kept, whatever else may answer by now.
         base = replace(self.settings, base_url=self.settings.base_url or before.link.display)
         settings = await asyncio.to_thread(chosen, base, choice, os.environ)
-        link = await find_server(settings)
-        try:
-            if link.info is None:
-                link.info = await probe(link.client.transport, link.model)
-            if link.info.models and link.model not in link.info.models:
-                known = ", ".join(link.info.models[:8])
-                raise SettingsError(f"the server at {link.display} has no model {link.model!r}; it has {known}")
-        except BaseException:
-            await link.client.transport.aclose()
-            raise
-        same = link.display == before.link.display
+        endpoint = endpoint_of(settings)
+        same = endpoint.display == before.link.display
         tokens = self._replies.estimate(self._agent.history.data).tokens if self._began else 0
-        rate = before.prefill_rate if same and before.prefill_rate else ASSUMED_RATE
         measured = same and before.prefill_rate > 0
-        money = tokens * settings.input_price / MILLION
-        leaves = "" if same else self._leaves(link, tokens)
-        return Switch(choice, settings, link, tokens, tokens / rate, measured, money, link.window, leaves)
+        leaves = "" if same else self._leaves(endpoint.host, tokens)
+        seconds = tokens / (before.prefill_rate if measured else ASSUMED_RATE)
+        model = settings.model or "the server's model"
+        switch = Switch(choice, settings, model, endpoint.display, tokens, seconds, measured, leaves)
+        if leaves and not confirmed:
+            return switch
+        link = await _asked(settings)
+        return replace(switch, link=link, model=link.model)
 
     async def give_up(self, switch: Switch) -> None:
         """Close what was prepared."""
-        await switch.link.client.transport.aclose()
+        if switch.link is not None:
+            await switch.link.client.transport.aclose()
 
     async def apply(self, switch: Switch) -> str:
         """Do it; what was done, for people. Raises `SettingsError` if the sandbox's network names the new server."""
         link, settings, exchange = switch.link, switch.settings, self._replies.exchange
+        if link is None:
+            raise SettingsError(f"a switch to {switch.where} has to be confirmed")
         endpoint = link.client.transport.endpoint
         try:
             await self._confinement.forbid(endpoint.base_url)
@@ -198,9 +212,8 @@ class ModelSwitch:
     def _began(self) -> bool:
         return any(m.message.role is not Role.SYSTEM for m in self._agent.history.messages)
 
-    def _leaves(self, link: ServerLink, tokens: int) -> str:
+    def _leaves(self, host: str, tokens: int) -> str:
         """What a hosted server would get, "" for one of the user's own."""
-        host = link.client.transport.endpoint.host
         if not is_hosted(host):
             return ""
         read = self._read_files()
@@ -221,6 +234,21 @@ class ModelSwitch:
                 if call.name in ("read", "search", "edit") and isinstance(path, str):
                     paths[path] = None
         return list(paths)
+
+
+async def _asked(settings: Settings) -> ServerLink:
+    """A link to a server that was asked what it is. Raises `SettingsError` for a model that it does not have."""
+    link = await find_server(settings)
+    try:
+        if link.info is None:
+            link.info = await probe(link.client.transport, link.model)
+        if link.info.models and link.model not in link.info.models:
+            known = ", ".join(link.info.models[:MODELS_NAMED])
+            raise SettingsError(f"the server at {link.display} has no model {link.model!r}; it has {known}")
+    except BaseException:
+        await link.client.transport.aclose()
+        raise
+    return link
 
 
 def as_left(settings: Settings, value: str) -> Settings:

@@ -6,13 +6,14 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
 from pool.config.settings import USUAL_PORTS, Settings, SettingsError
 from pool.wire.client import ChatClient
 from pool.wire.dialects import Dialect, for_address
-from pool.wire.endpoint import parse_endpoint
+from pool.wire.endpoint import Endpoint, parse_endpoint
 from pool.wire.errors import ProblemKind, ServerProblem
 from pool.wire.identify import ServerInfo
 from pool.wire.probe import discover, probe
@@ -130,6 +131,14 @@ class ServerLink:
         return True
 
 
+def endpoint_of(settings: Settings) -> Endpoint:
+    """The address that settings name. Raises `SettingsError`."""
+    try:
+        return parse_endpoint(settings.base_url, settings.api_key, settings.headers)
+    except ValueError as error:
+        raise SettingsError(f"the server's address or key cannot be used: {error}") from None
+
+
 async def find_server(settings: Settings) -> ServerLink:
     """A link to the configured server, or to one on a usual port. Raises `SettingsError`, `ServerProblem`."""
     base_url, info = settings.base_url, None
@@ -139,10 +148,7 @@ async def find_server(settings: Settings) -> ServerLink:
             ports = ", ".join(str(p) for p in USUAL_PORTS)
             raise NoServer(f"no model server answers on this machine (ports {ports}); {START_HINT}")
         base_url, info = found[0].base_url, found[0].info
-    try:
-        endpoint = parse_endpoint(base_url, settings.api_key, settings.headers)
-    except ValueError as error:
-        raise SettingsError(f"the server's address or key cannot be used: {error}") from None
+    endpoint = endpoint_of(replace(settings, base_url=base_url))
     transport = Transport(endpoint, idle_seconds=settings.idle_seconds)
     policy = RetryPolicy(
         wait_server_seconds=settings.wait_server_seconds, first_contact_seconds=settings.first_contact_seconds

@@ -130,7 +130,7 @@ async def test_a_hosted_server_is_asked_about_with_all_that_it_would_get(
             for word in ("the whole conversation", "files that were read (a.py)", "AGENTS.md", "all that follows"):
                 assert word in asked.ask.text
             assert conversation.status().model == MODEL
-        assert not second.bodies
+        assert not second.requests
 
 
 @pytest.mark.parametrize(

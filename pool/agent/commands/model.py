@@ -23,15 +23,16 @@ async def _model(conversation: Conversation, typed: Typed) -> CommandResult:
         raise Busy("a run is working; the model can be switched after it")
     if COMPACT in typed.words:
         await conversation.compact()
-    switch = await conversation.session.models.prepare(words[0])
-    if YES not in typed.words and (switch.tokens or switch.leaves):
+    confirmed = YES in typed.words
+    switch = await conversation.session.models.prepare(words[0], confirmed=confirmed)
+    if not confirmed and (switch.tokens or switch.leaves):
         await conversation.session.models.give_up(switch)
         return _asked(switch, words[0])
     return said(await conversation.switch_model(switch), *_narrow(switch))
 
 
 def _asked(switch: Switch, name: str) -> CommandResult:
-    lines = [f"{switch.link.model} at {switch.link.display}: {switch.words}", *_narrow(switch)]
+    lines = [f"{switch.model} at {switch.where}: {switch.words}", *_narrow(switch)]
     lines += [switch.leaves] if switch.leaves else []
     choices = [Choice("switch", f"/model {name} {YES}")]
     if not switch.fits:

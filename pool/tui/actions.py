@@ -415,7 +415,9 @@ class Actions:
 
     def show_help(self) -> None:
         """Keys and commands."""
-        self._app.push_screen(Pager("Help", help_text(self._app.keys)))
+        conversation = self._app.driver.conversation
+        own = conversation.session.skills.found.commands.commands if conversation else ()
+        self._app.push_screen(Pager("Help", help_text(self._app.keys, own)))
 
     def search_history(self) -> None:
         """Pick one of the prompts sent before."""

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from pool import __version__
+from pool.facekit.plain import plain
 from pool.tui.keys import APP_KEYS, PROMPT_KEYS, Bound, shown
 from pool_tools.home import home as users_home
+
+if TYPE_CHECKING:
+    from pool.extend.customcommands.command import CustomCommand
 
 NAME_COLUMNS = 24
 
 MARKS = (
     ("/", "a command; type / to see them all"),
     ("@", "a file or folder of the workspace"),
+    ("$", "a skill by its name (/skills lists them)"),
     ("!", "a shell command of your own, outside the sandbox; its output goes with the next prompt"),
     ("?", "this help"),
 )
@@ -33,8 +40,8 @@ def welcome_text(workspace: Path) -> str:
     return f"Pool {__version__} in {place}   ·   ? help   / commands   @ files   ! shell"
 
 
-def help_text(bound: Bound) -> RenderableType:
-    """Keys as they are bound, marks and commands, in two columns. All of it is data, not markup."""
+def help_text(bound: Bound, own: Sequence[CustomCommand] = ()) -> RenderableType:
+    """Keys as they are bound, marks and commands, also those of one's own, in two columns. It is data, not markup."""
     from pool.agent.commands import COMMANDS
 
     rows = Table.grid(padding=(0, 2, 0, 0), pad_edge=False, expand=True)
@@ -51,6 +58,8 @@ def help_text(bound: Bound) -> RenderableType:
     for command in COMMANDS:
         names = " ".join(f"/{n}" for n in (command.name, *command.aliases))
         _row(rows, f"{names} {command.hint}".rstrip(), command.help)
+    for command in own:
+        _row(rows, plain(f"/{command.name} {command.hint}".rstrip()), plain(command.description))
     _heading(rows, "The mouse")
     _row(rows, "Shift", TERMINAL_SELECTION)
     return rows

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -93,6 +92,8 @@ def _first(body: str) -> str:
 
 
 def _words(typed: str) -> list[str]:
+    import shlex  # 3 ms of a start, and few have commands
+
     try:
         return shlex.split(typed)
     except ValueError:

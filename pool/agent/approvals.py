@@ -192,6 +192,8 @@ class Approvals:
                 return ApprovalAnswer(True, "mode") if self.sandboxed else "no sandbox confines this command"
             case Mode.AUTO, Effect.NETWORK:
                 return "it leaves the sandbox, with the user's own rights"
+            case Mode.AUTO, Effect.WEB:
+                return "what the model asks for leaves this machine"
             case Mode.AUTO, Effect.FOREIGN:
                 return "another program does it, and only that knows what it does"
             case _:
@@ -274,6 +276,7 @@ _DOES = {
     Effect.WRITE: "change files",
     Effect.EXECUTE: "run commands",
     Effect.NETWORK: "reach out",
+    Effect.WEB: "ask a host of the web",
     Effect.FOREIGN: "use another program's tools",
 }
 

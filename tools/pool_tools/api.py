@@ -16,6 +16,8 @@ class Effect(StrEnum):
     EXECUTE = "execute"
     NETWORK = "network"
     """Leaves the machine with the user's own rights, outside the sandbox: `git push`. At least as grave as EXECUTE."""
+    WEB = "web"
+    """Asks a host of the web, with nothing of the user's but an address or words that the model chose. As grave."""
     FOREIGN = "foreign"
     """Done by a program of somebody else's that is asked to, such as an MCP server. As grave as NETWORK."""
 
@@ -140,4 +142,13 @@ class SteppedTool(Protocol):
 
     async def run_steps(self, args: Mapping[str, Any], output: OutputSink, confirm: Confirm) -> ToolResult:
         """As `Tool.run`, with the way to ask."""
+        ...
+
+
+@runtime_checkable
+class CalledTool(Protocol):
+    """A tool that wants to know which call it works on."""
+
+    async def run_call(self, call_id: str, args: Mapping[str, Any], output: OutputSink) -> ToolResult:
+        """As `Tool.run`, with the call's id."""
         ...

@@ -211,7 +211,7 @@ async def test_long_pages_come_in_slices_from_one_request() -> None:
     text = "".join(f"line {i:06}\n" for i in range(4_000))
     async with serving({"a.example/": page(text, "text/plain")}) as site:
         tool = site.tool()
-        assert tool.effect({"url": "http://a.example/", "offset": 10}) is Effect.NETWORK
+        assert tool.effect({"url": "http://a.example/", "offset": 10}) is Effect.WEB
         got, offset = "", 0
         while True:
             shown = (await site.get("http://a.example/", tool, offset=offset)).text
@@ -281,7 +281,7 @@ async def test_hosts_of_commands_are_no_more_than_a_command() -> None:
     async with serving({"in.example/": page("inside", "text/plain")}) as site:
         site.addresses = {"in.example": ["10.0.0.7"]}
         tool = site.tool()
-        assert tool.effect({"url": "http://in.example/"}) is Effect.NETWORK
+        assert tool.effect({"url": "http://in.example/"}) is Effect.WEB
         with pytest.raises(ToolError, match="private:"):
             await site.get("http://in.example/", tool)
         site.listed = allow_list(["private:in.example"])

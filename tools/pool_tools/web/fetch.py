@@ -37,7 +37,7 @@ class FetchTool:
             },
             "required": ["url"],
         },
-        effect=Effect.NETWORK,
+        effect=Effect.WEB,
     )
 
     def __init__(
@@ -62,7 +62,7 @@ class FetchTool:
         try:
             address = page_address(str(args.get("url", "")))
         except ToolError:
-            return Effect.NETWORK
+            return Effect.WEB
         if _offset(args) and self._pages.get(str(address)):
             return Effect.READ
         return self._gravity(address)
@@ -108,7 +108,7 @@ class FetchTool:
     def _gravity(self, address: PageAddress) -> Effect:
         listed = self._listed()
         reached = listed is None or listed.rule(address.host, address.port) is not None
-        return Effect.EXECUTE if reached else Effect.NETWORK
+        return Effect.EXECUTE if reached else Effect.WEB
 
 
 async def _page(asked: str, found: Fetched) -> Page:

@@ -89,7 +89,7 @@ class Fetcher:
         except TimeoutError:
             raise ToolError(f"{address.authority} took longer than {TOTAL_SECONDS:g} s.") from None
         except Refused as error:
-            raise ToolError(f"{_sentence(error.reason)}") from None
+            raise ToolError(_sentence(error.reason)) from None
         except ssl.SSLCertVerificationError as error:
             raise ToolError(f"The certificate of {address.authority} is not valid: {error.verify_message}.") from None
         except (BadAnswer, OSError) as error:
@@ -116,4 +116,4 @@ _KIND_CHARS = 60
 
 def _sentence(text: str) -> str:
     shown = visible(clip(text, _REASON_CHARS))
-    return f"{shown[:1].upper()}{shown[1:].rstrip('.')}."
+    return f"{shown.rstrip('.')}."

@@ -36,7 +36,7 @@ class WebSearchTool:
         name=WEB_SEARCH,
         description="Search the web; gives titles, addresses and a few words of each page.",
         parameters={"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]},
-        effect=Effect.NETWORK,
+        effect=Effect.WEB,
     )
 
     def __init__(self, provider: Provider, tls: ssl.SSLContext | None = None) -> None:

@@ -92,7 +92,7 @@ class SessionHooks:
     def about(self, name: str, args: Mapping[str, Any]) -> bool:
         """Whether any hook runs before or after a call, by the name and arguments that rules are about."""
         return any(
-            self._matches(hook, name, args)
+            self.matches(hook, name, args)
             for hook in self._hooks
             if hook.point in (HookPoint.BEFORE_TOOL, HookPoint.AFTER_TOOL)
         )
@@ -134,21 +134,13 @@ class SessionHooks:
 
     # -- running them
 
-    def _matches(self, hook: Hook, name: str, args: Mapping[str, Any]) -> bool:
-        rules = self._rules.get(hook.name)
-        if rules is None:
-            return True
-        verdict = rules.judge(name, args)
-        # What may be met is met: a hook that guards a command sees one that is not understood.
-        return verdict.action is Action.DENY or verdict.guards
-
     async def _all(self, point: HookPoint, told: Mapping[str, Any], call: HookedCall | None = None) -> Asked:
         asked = Asked()
         told = dict(told)
         for hook in self._hooks:
             if hook.point is not point:
                 continue
-            if call is not None and not self._matches(hook, call.rule_name, call.rule_args):
+            if call is not None and not self.matches(hook, call.rule_name, call.rule_args):
                 continue
             answer = await self._one(hook, told, call)
             asked.blocked = answer.blocked
@@ -169,9 +161,8 @@ class SessionHooks:
     async def _one(self, hook: Hook, told: Mapping[str, Any], call: HookedCall | None) -> Answer:
         began = time.monotonic()
         call_id = call.id if call else ""
-        payload = {**self._facts(hook.point), **told}
         try:
-            ran = await run_hook(hook, payload, self._variables(hook.point, told), self._places)
+            ran = await run_hook(hook, *self.handed(hook.point, told), self._places)
             answer = _fitting(read_answer(hook.point, ran), call)
             if answer.go_on and told.get("final"):
                 answer = replace(answer, go_on="", note=f"asks to go on, but the run ends: {answer.go_on}")
@@ -190,6 +181,19 @@ class SessionHooks:
         seconds = round(time.monotonic() - began, 3)
         body = HookRan(hook.name, hook.point.value, outcome, detail, seconds, hook.sandbox)
         self._hub.emit(body, call_id)
+
+    def handed(self, point: HookPoint, told: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+        """What a hook is given of a point's facts: its input, and variables for it."""
+        return {**self._facts(point), **told}, self._variables(point, told)
+
+    def matches(self, hook: Hook, name: str, args: Mapping[str, Any]) -> bool:
+        """Whether a hook of this session is about a call, by the name and arguments that rules are about."""
+        rules = self._rules.get(hook.name)
+        if rules is None:
+            return True
+        verdict = rules.judge(name, args)
+        # What may be met is met: a hook that guards a command sees one that is not understood.
+        return verdict.action is Action.DENY or verdict.guards
 
     def _facts(self, point: HookPoint) -> dict[str, Any]:
         return {

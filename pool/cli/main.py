@@ -24,6 +24,7 @@ usage: pool [COMMAND] ...
   pool batch FILE       many prompts (JSON lines), several at a time, each in a folder of its own; --resume goes on
   pool approvals        what you approved for good in this checkout: list, forget RULE, forget all
   pool config           the configuration: show, set, check, trust, import
+  pool hooks            commands that run at fixed points of a session: list, test
   pool mcp              MCP servers: list, add, remove, test
   pool skills           skills and custom commands: list, check, show
   pool secrets          values that single commands may be given: list, add, allow, remove
@@ -67,6 +68,7 @@ COMMANDS = {
     "batch": ("pool.headless.batch.command", "main"),
     "approvals": ("pool.headless.approvals", "main"),
     "config": ("pool.cli.config.command", "main"),
+    "hooks": ("pool.cli.hooks.command", "main"),
     "mcp": ("pool.cli.mcp.command", "main"),
     "skills": ("pool.cli.skills.command", "main"),
     "secrets": ("pool.cli.secrets.command", "main"),

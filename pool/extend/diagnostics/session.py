@@ -202,7 +202,9 @@ class Diagnostics:
         """The sources for a file that still work; they are made when the first edit is looked at."""
         if self._states is None:
             missing: list[str] = []
-            self._states = [_State(source) for source in await asyncio.to_thread(self._sources, missing)]
+            sources = await asyncio.to_thread(self._sources, missing)
+            # One that the user has made takes the place of one that Pool knows by the same name.
+            self._states = [_State(source) for source in {source.name: source for source in sources}.values()]
             for text in missing:
                 self._tell(text)
         left = [state for state in self._states if state.failures < FAILURES_MOST]
@@ -216,15 +218,15 @@ class Diagnostics:
             missing += ["no sandbox works here, so nothing checks edits"] if self._settings.named else []
             return []
         out: list[Source] = []
+        if AUTO in self._settings.tools and confined and "ruff" not in self._settings.tools:
+            program = program_of(KNOWN["ruff"], self._commands, named=False)
+            out += [_Unasked(self._commands, program, self._fits)] if program else []
         for checker in chosen(self._settings, shell_of(self._commands)):
             if program := program_of(checker, self._commands, named=True):
                 out.append(CommandSource(checker, program, self._commands))
             else:
                 why = self._commands.why_no_program(checker.program)
                 missing.append(f"the checker {checker.name} is not there: {why}")
-        if AUTO in self._settings.tools and confined and "ruff" not in self._settings.tools:
-            program = program_of(KNOWN["ruff"], self._commands, named=False)
-            out += [_Unasked(self._commands, program, self._fits)] if program else []
         if self._settings.servers:
             from pool.extend.diagnostics.lsp.source import ServerSource
 

@@ -1,0 +1,1 @@
+"""`pool hooks`: the hooks that count here, and trying one."""

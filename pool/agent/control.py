@@ -20,6 +20,7 @@ from pool.agent.limits import BUDGET_KINDS, budget_kind
 from pool.agent.modelswitch import Switch
 from pool.agent.price import Price
 from pool.agent.promptqueue import RUN_ON_AFTER, PromptQueue
+from pool.agent.serverwatch import ServerNews, ServerWatch
 from pool.agent.state import Stop
 from pool.agent.thinkinglevel import ThinkingChange, ThinkingLevel
 from pool.config.settings import Mode, SettingsError
@@ -81,6 +82,7 @@ class Conversation:
         self._compacting: asyncio.Task[bool] | None = None
         self._queue = PromptQueue(self._say_queue, session.queued)
         self._agent.steering.changed = self._say_queue
+        self._watch = ServerWatch(lambda: session.replies.exchange.link)
         self._git = GitWatch(session.toolbox.commands)
         self._thinking = ThinkingLevel(
             self._agent.limits, session.replies, self._agent.history, session.settings.budgets
@@ -270,6 +272,10 @@ class Conversation:
     def note_command(self, command: str, output: str, ended: str) -> None:
         """Keep what the user ran in a shell of their own: it is shown again when the session is gone on with."""
         self.hub.emit(UserCommand(command, output, ended))
+
+    async def look_at_server(self) -> ServerNews | None:
+        """What the server's metrics say now; None where it has none. To be asked while it works on a reply."""
+        return await self._watch.look()
 
     # -- context
 

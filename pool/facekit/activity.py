@@ -52,6 +52,8 @@ class Phase(StrEnum):
     RETRY = "trying again"
 
 
+_AT_SERVER = frozenset({Phase.PREFILL, Phase.THINKING, Phase.WRITING, Phase.ARGUMENTS})
+
 _WAITING = {
     "connecting": Phase.CONNECTING,
     "queued": Phase.QUEUED,
@@ -85,6 +87,8 @@ class Activity:
     retry_at: float = 0.0
     tries: str = ""
     turn_since: float = 0.0
+    drafts: float = -1.0
+    queue: str = ""
     progress: float = -1.0
     _in_run: bool = False
     _chars: int = 0
@@ -139,6 +143,16 @@ class Activity:
             case _:
                 pass
 
+    def hear(self, running: int, waiting: int, drafts: float) -> None:
+        """What the server's metrics say: its requests, and drafted tokens accepted a step, -1 unknown."""
+        self.drafts = drafts if drafts >= 0 else self.drafts
+        self.queue = f"{waiting} waiting and {running} running there" if waiting else ""
+
+    @property
+    def worth_watching(self) -> bool:
+        """Whether the server works on a reply: only then is it asked how."""
+        return self.phase in _AT_SERVER
+
     def rest(self, now: float) -> None:
         """Nothing goes on but a run, if there is one: what was asked beside runs has its reply, or failed."""
         if not self._in_run:
@@ -155,7 +169,7 @@ class Activity:
         new = max(0, body.prompt_tokens - self._known)
         self.context = body.prompt_tokens
         self.expected = new / self.speed.reading if self.speed.reading else 0.0
-        self.turn_since, self.tries = now, ""
+        self.turn_since, self.tries, self.queue = now, "", ""
         self._enter(Phase.PREFILL, now, f"about {body.prompt_tokens:,} tokens")
 
     def _wait(self, body: Waiting, now: float) -> None:
@@ -205,7 +219,7 @@ class Activity:
             case Phase.IDLE:
                 return []
             case Phase.PREFILL:
-                return [self.phase.value, self.detail, self._prefill_time(seconds)]
+                return [self.phase.value, self.queue or self.detail, self._prefill_time(seconds)]
             case Phase.THINKING | Phase.WRITING:
                 return [self.phase.value, self._amount(seconds), _time(seconds)]
             case Phase.ARGUMENTS:
@@ -225,7 +239,8 @@ class Activity:
     def _amount(self, seconds: float) -> str:
         tokens = self._chars / CHARS_PER_TOKEN
         rate = f", ~{tokens / seconds:.0f} a second" if seconds > SLOW_AFTER_SECONDS else ""
-        return f"~{tokens:,.0f} tokens{rate}"
+        drafts = f", {self.drafts:.1f} drafts a step" if self.drafts >= 0 else ""
+        return f"~{tokens:,.0f} tokens{rate}{drafts}"
 
     def _prefill_time(self, seconds: float) -> str:
         if self.progress >= 0:

@@ -41,6 +41,9 @@ MODES_ROUND = ("default", "accept-edits", "auto", "plan")
 LEAVING = ("/quit", "/exit", "/q")
 """Commands that work before there is a session."""
 
+WATCH_SECONDS = 2.0
+"""How often a server that works on a reply is asked how it does, where it tells."""
+
 SHELL_MARK = "!"
 WAITS_HINT_SECONDS = 6.0
 ENDED_HINT_SECONDS = 6.0
@@ -58,6 +61,7 @@ class Actions:
         self._mouse_free = not app.settings.ui.mouse
         self._shell: ShellLine | None = None
         self._told: list[str] = []
+        self._watches = False
         self.plans = PlanAsking(app.questions.ask, self.send, app.hint, self.spawn)
         self._edits_plan = False
 
@@ -352,6 +356,21 @@ class Actions:
         driver = self._app.driver
         if (glance := driver.glance()) is not None and not driver.attached:
             self.say(going_on_words(driver.kept_session, glance.mode))
+
+    def watch_server(self) -> None:
+        """Ask the server how it works on a reply, while it does."""
+        conversation = self._app.driver.conversation
+        if conversation is not None and self._app.activity.worth_watching and not self._watches:
+            self._watches = True
+            self.spawn(self._look_at_server(conversation))
+
+    async def _look_at_server(self, conversation: Conversation) -> None:
+        try:
+            news = await conversation.look_at_server()
+        finally:
+            self._watches = False
+        if news is not None:
+            self._app.activity.hear(news.running, news.waiting, news.accepted)
 
     def edit_prompt(self) -> None:
         """Write the prompt in the user's editor; the terminal is its while it runs."""

@@ -22,7 +22,7 @@ from pool.facekit.activity import Activity
 from pool.facekit.driver import driver_for
 from pool.facekit.live.place import Attachment
 from pool.facekit.recall import Recall
-from pool.tui.actions import Actions
+from pool.tui.actions import WATCH_SECONDS, Actions
 from pool.tui.approval import ApprovalPanel
 from pool.tui.attention import guess, notification, window_title
 from pool.tui.base import TerminalApp
@@ -157,6 +157,7 @@ class PoolApp(TerminalApp):
         self.driver.start()
         self._show_status()
         self.set_interval(STATUS_SECONDS, self._show_status)
+        self.set_interval(WATCH_SECONDS, self.actions.watch_server)
         self.write(window_title(self.settings.workspace, ""))
 
     # -- what the session says --------------------------------------------------------------------------------------

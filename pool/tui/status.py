@@ -52,6 +52,8 @@ def _right(driver: Driver | AttachedDriver, window: int, activity: Activity) -> 
         right.append(Part(f"{activity.cached:.0%} cached", "muted", "/context"))
     if activity.speed.writing:
         right.append(Part(f"{activity.speed.writing:.0f} tok/s", "muted", "/usage"))
+    if activity.drafts >= 0:
+        right.append(Part(f"{activity.drafts:.1f} drafts/step", "muted", "/usage"))
     return right
 
 

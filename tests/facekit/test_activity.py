@@ -80,6 +80,18 @@ def test_thinking_counts_seconds_and_tokens() -> None:
     assert line.words().startswith("writing")
 
 
+def test_what_the_servers_metrics_say_is_told() -> None:
+    line = Line()
+    line.start()
+    line.say(TurnStarted(6000, 8000))
+    assert line.activity.worth_watching
+    line.activity.hear(2, 1, -1.0)
+    assert line.words(3.0) == "reading the prompt · 1 waiting and 2 running there · 3 s"
+    line.say(ContentDelta("x" * 360))
+    line.activity.hear(1, 0, 2.44)
+    assert line.words(5.0) == "writing · ~100 tokens, ~20 a second, 2.4 drafts a step · 5 s"
+
+
 def test_writing_speed_comes_from_usage_and_not_from_chunks() -> None:
     line = Line()
     line.start()

@@ -25,15 +25,13 @@ def mcp_servers(settings: Settings, commands: Commands, tell: Callable[[Body], o
     if not settings.mcp.used:
         return None
     from pool.config.files import Places
-    from pool.config.keyrings import Keyring
     from pool.extend.mcp.launching import launch_for
-    from pool.extend.mcp.logins import Logins
+    from pool.extend.mcp.logins import usual_logins
     from pool.extend.mcp.servers import McpServers
 
-    places = Places.usual(os.environ)
     unconfined = settings.sandbox in _UNCONFINED
     starts = partial(launch_for, commands=commands, environ=os.environ, unconfined=unconfined)
-    return McpServers(settings.mcp, commands, starts, places.state, tell, Logins(places.user, Keyring(os.environ)))
+    return McpServers(settings.mcp, commands, starts, Places.usual(os.environ).state, tell, usual_logins(os.environ))
 
 
 def mcp_tools(servers: McpServers | None, window: int, head: str = "") -> tuple[Tool, ...]:

@@ -18,6 +18,7 @@ from pool.config.kinds import McpServers
 from pool.config.load import LoadedSettings
 from pool.config.mcp import McpServer
 from pool.config.settings import SettingsError
+from pool.extend.mcp.logins import usual_logins
 from pool.headless.plain import safe
 
 TABLE = "mcp_servers"
@@ -46,8 +47,11 @@ def show_all(folder: str, *, as_json: bool) -> int:
 def show_one(folder: str, name: str) -> int:
     """All of one server. Raises `SettingsError`."""
     loaded = _loaded(folder)
-    for key, value in _plain(named(loaded, name)).items():
+    server = named(loaded, name)
+    for key, value in _plain(server).items():
         print(_safe(f"{key} = {json.dumps(value, ensure_ascii=False)}"))
+    if usual_logins(os.environ).has(server):
+        print(_safe(f"# a login is kept; `pool mcp logout {name}` forgets it"))
     print(_safe(f"# last set by {loaded.origin(TABLE)}"))
     return 0
 

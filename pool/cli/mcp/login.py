@@ -16,11 +16,10 @@ from urllib.parse import parse_qs, urlsplit
 
 from pool.agent.configured import settings_for
 from pool.cli.mcp.files import named
-from pool.config.files import Places
-from pool.config.keyrings import PERSON_SECONDS, Keyring
+from pool.config.keyrings import PERSON_SECONDS
 from pool.config.mcp import McpServer
 from pool.config.settings import SettingsError
-from pool.extend.mcp.logins import Logins
+from pool.extend.mcp.logins import usual_logins
 from pool.headless.configured import folder_of
 from pool.headless.plain import safe
 
@@ -53,14 +52,9 @@ def log_in(folder: str, name: str, *, browser: bool) -> int:
 def log_out(folder: str, name: str) -> int:
     """Returns the exit code. Raises `SettingsError`, OSError."""
     server = _server(folder, name)
-    found = logins().remove(server)
+    found = usual_logins(os.environ, PERSON_SECONDS).remove(server)
     _say(f"the login at {name} is forgotten" if found else f"there is no login at {name}")
     return 0 if found else EXIT_NO_LOGIN
-
-
-def logins() -> Logins:
-    """The user's logins, with the time that a person may need at the keyring."""
-    return Logins(Places.usual(os.environ).user, Keyring(os.environ, PERSON_SECONDS))
 
 
 def _server(folder: str, name: str) -> McpServer:
@@ -76,7 +70,7 @@ async def _log_in(server: McpServer, *, browser: bool) -> int:
     from pool.extend.mcp.oauth import LoginStore, new_login
     from pool.extend.mcp.stderr import StderrTail
 
-    store = LoginStore(logins(), server)
+    store = LoginStore(usual_logins(os.environ, PERSON_SECONDS), server)
     headers = dict(expanded(server.headers, os.environ))
     async with _coming_back() as (redirect, came):
 

@@ -12,12 +12,12 @@ from functools import partial
 from pool.agent.configured import settings_for
 from pool.agent.confinement import confine
 from pool.cli.mcp.files import named
-from pool.cli.mcp.login import logins
 from pool.config.load import flag_values
 from pool.config.mcp import McpServer
 from pool.config.settings import SandboxChoice, Settings
 from pool.extend.mcp.known import KnownTool
 from pool.extend.mcp.launching import launch_for
+from pool.extend.mcp.logins import usual_logins
 from pool.extend.mcp.server import RunningServer, State, Watcher
 from pool.headless.configured import folder_of
 from pool.headless.plain import safe
@@ -45,7 +45,7 @@ async def _try(settings: Settings, server: McpServer) -> int:
         unconfined = settings.sandbox in (SandboxChoice.OFF, SandboxChoice.EXTERNAL)
         starts = partial(launch_for, commands=toolbox.commands, environ=os.environ, unconfined=unconfined)
         watcher = Watcher(lambda server, reason: None, _nothing)
-        running = RunningServer(server, settings.mcp, starts, settings.workspace, watcher, logins())
+        running = RunningServer(server, settings.mcp, starts, settings.workspace, watcher, usual_logins(os.environ))
         stack.push_async_callback(running.close)
         if server.command:
             _say(confinement.note if server.sandbox else "outside the sandbox, as configured")

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from pool.config.keyrings import Keyring, NoKeyring
+from pool.config.files import Places
+from pool.config.keyrings import START_SECONDS, Keyring, NoKeyring
 from pool.config.mcp import McpServer
 from pool.config.privatefile import read_private
 from pool.config.settings import SettingsError
@@ -103,6 +104,11 @@ class Logins:
 
     def _entry(self, server: McpServer) -> str:
         return f"mcp:{_hash(server)}"
+
+
+def usual_logins(env: Mapping[str, str], seconds: float = START_SECONDS) -> Logins:
+    """The user's logins; seconds is how long the keyring is waited for."""
+    return Logins(Places.usual(env).user, Keyring(env, seconds))
 
 
 def _hash(server: McpServer) -> str:

@@ -292,6 +292,22 @@ async def test_hosts_of_commands_are_no_more_than_a_command() -> None:
         site.listed = AllowList()
 
 
+async def test_a_proxy_of_the_users_is_gone_through() -> None:
+    async with serving({"*": page("by proxy", "text/plain")}) as site:
+
+        async def opener() -> Dialer:
+            return Dialer({"http_proxy": "http://u:pw@proxy.example:3128"}, site.resolve, site.connect)
+
+        tool = FetchTool(opener)
+        assert (await site.get("http://a.example/x", tool)).ok
+        site.addresses = {"in.example": ["10.0.0.7"]}
+        with pytest.raises(ToolError, match="a private address"):
+            await site.get("http://in.example/", tool)
+    assert site.dialled == [("proxy.example", 3128)]
+    assert site.paths == ["http://a.example/x"]
+    assert "Proxy-Authorization: Basic dTpwdw==" in site.heads[0]
+
+
 async def test_the_preview_shows_where_it_goes() -> None:
     async with serving({}) as site:
         shown = site.tool().preview({"url": "http://A.example:8080/x?q=ü"})

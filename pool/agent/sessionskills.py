@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pool.agent.initprompt import NAME as INIT
+from pool.agent.initprompt import init_prompt
 from pool.config.files import Places
 from pool.config.settings import Settings
 from pool.events import Body, Notice
@@ -96,7 +98,7 @@ class SessionSkills:
         return self.found.block.text if any(tool.spec.name == TOOL for tool in tools) else ""
 
     def worded(self, prompt: str) -> str:
-        """A prompt as it goes to the model: a custom command as its text, then the skills that it names by `$`."""
+        """A prompt as it goes to the model: a custom command or `/init` as its text, then the skills named by `$`."""
         text = self._command_text(prompt)
         names = list(dict.fromkeys(MENTION.findall(text)))
         loaded = [block for name in names[:MOST_MENTIONS] if (block := self._mentioned(name))]
@@ -104,6 +106,8 @@ class SessionSkills:
 
     def _command_text(self, prompt: str) -> str:
         typed = _COMMAND.fullmatch(prompt.strip())
+        if typed and typed[1] == INIT:
+            return init_prompt((typed[2] or "").strip())
         command = self.found.commands.named(typed[1]) if typed else None
         return command.prompt((typed[2] or "").strip()) if typed and command else prompt
 

@@ -131,7 +131,9 @@ async def test_commands_in_the_table_of_a_face(desk: Desk) -> None:
         assert "did you mean /review?" in (await execute("/reveiw", talk)).lines[0]
         shown = (await execute("/help", talk)).rows
         assert shown is not None
-        assert ("/review [PATH]", "Look hard", "~/.config/pool/commands/review.md") in shown.rows
+        own = next(row for row in shown.rows if row[0] == "/review [PATH]")
+        assert "Look hard" in own[1]
+        assert "~/.config/pool/commands/review.md" in " ".join(own)
         assert (await execute("/help review", talk)).lines[1] == "Look hard"
         assert [(c.text, c.help) for c in complete("/rev", talk)] == [("/review", "Look hard")]
         assert [name for name, _ in skills_for("$re", talk)] == ["$review-well"]
@@ -169,3 +171,17 @@ async def test_pools_own_pages_are_reached_without_any_skill(desk: Desk) -> None
         await driver.run("$pool-docs which modes are there?")
         assert "docs/approvals.md" in last_user(server.bodies[0])
         assert "# Approvals" in last_result(server.bodies[-1])
+
+
+async def test_init_writes_the_file_and_the_next_session_reads_it(desk: Desk) -> None:
+    step = call("write", path="AGENTS.md", content="Run make test.\n")
+    async with ModelServer(step, answer("Written."), answer("done")) as server:
+        async with driving(server.url, desk.work) as driver:
+            result = await execute("/init keep it short", Conversation(driver.session))
+            assert result.action is not None
+            await driver.run(result.action.value)
+            assert "The user adds: keep it short" in last_user(server.bodies[0])
+        async with driving(server.url, desk.work) as driver:
+            await driver.run("/init keep it short")
+            assert "Run make test." in server.bodies[-1]["messages"][0]["content"]
+            assert last_user(server.bodies[-1]) == last_user(server.bodies[0])

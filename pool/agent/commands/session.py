@@ -14,17 +14,10 @@ from pool.agent.commands.kinds import (
     words,
 )
 from pool.agent.control import Conversation
+from pool.agent.initprompt import init_prompt
 from pool.messages import Role
 
 MOST_COMMAND_CHARS = 60
-
-_INIT = (
-    "Look at this repository and write an AGENTS.md in its root: what a coding agent has to know to work here. Read "
-    "what is there first: README, build files, test set-up, CI, a few sources of each kind. Then say, briefly and only "
-    "what you have seen: how to build, run and test (the exact commands; try the test command once), how the folders "
-    "are laid out, conventions of the code that are not obvious, and what must not be done. At most 60 lines, no "
-    "praise, no general advice. If there is an AGENTS.md already, improve it and keep what is still true."
-)
 
 
 async def _new(conversation: Conversation, typed: Typed) -> CommandResult:
@@ -36,8 +29,7 @@ async def _quit(conversation: Conversation, typed: Typed) -> CommandResult:
 
 
 async def _init(conversation: Conversation, typed: Typed) -> CommandResult:
-    prompt = f"{_INIT}\n\nThe user adds: {typed.rest}" if typed.rest else _INIT
-    return act(ActionKind.SUBMIT, prompt)
+    return act(ActionKind.SUBMIT, init_prompt(typed.rest))
 
 
 async def _status(conversation: Conversation, typed: Typed) -> CommandResult:

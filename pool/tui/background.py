@@ -42,14 +42,10 @@ FEW_COLOUR_TERMINALS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What was read: whether the background is dark (None: not told), and what the user typed meanwhile.
-
-    late: the terminal has not answered yet, so an answer may still come.
-    """
+    """What was read: whether the background is dark (None: not told yet), and what the user typed meanwhile."""
 
     dark: bool | None = None
     typed: bytes = b""
-    late: bool = False
 
 
 class Question:
@@ -104,7 +100,7 @@ def read_answer(data: bytes) -> Answer:
     if found:
         red, green, blue = (int(part, 16) / (16 ** len(part) - 1) for part in found.groups())
         dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
-    return Answer(dark, _ANY_ANSWER.sub(b"", data), late=_KIND_ANSWER.search(data) is None)
+    return Answer(dark, _ANY_ANSWER.sub(b"", data))
 
 
 def told_dark(environ: Mapping[str, str]) -> bool | None:

@@ -20,6 +20,7 @@ from pool.tui.background import Question, theme_for
 from pool.tui.base import SIGNALLED, Fault
 from pool.tui.browser import in_browser
 from pool.tui.keys import RemapError, bound
+from pool.tui.parser import use_parser
 from pool_themes import ThemeError, load
 
 if TYPE_CHECKING:
@@ -57,10 +58,7 @@ def run_app(
     except (ThemeError, RemapError) as error:
         sys.stderr.write(f"pool: {error}\n")
         return EXIT_USAGE
-    if answer.late:
-        from pool.tui.parser import drop_late_answers
-
-        drop_late_answers()
+    use_parser(vi=settings.ui.vi)
     app = PoolApp(
         settings,
         prompt=prompt,

@@ -26,8 +26,8 @@ KIND = b"\x1b[?62;22c"
         (b"\x1b]11;rgba:0000/0000/0000/ffff\x1b\\" + KIND, Answer(True)),
         (b"ab\x1b]11;rgb:f/f/f\x07c" + KIND + b"\n", Answer(False, b"abc\n")),
         (KIND, Answer(None)),
-        (b"typed", Answer(None, b"typed", late=True)),
-        (b"", Answer(None, late=True)),
+        (b"typed", Answer(None, b"typed")),
+        (b"", Answer()),
         (b"\x1b]11;nonsense\x07" + KIND, Answer(None)),
     ],
 )
@@ -90,7 +90,7 @@ def test_a_silent_terminal_costs_a_moment(monkeypatch: pytest.MonkeyPatch) -> No
         before = termios.tcgetattr(theirs)
         question = Question()
         question.ask()
-        assert question.answer() == Answer(late=True)
+        assert question.answer() == Answer()
         assert termios.tcgetattr(theirs) == before
 
 

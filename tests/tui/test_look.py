@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from textual.events import Key
 
 from pool.config.interface import DiffView, InterfaceSettings
 from pool.config.settings import Settings
@@ -150,3 +151,8 @@ class DiffBlock(Block):
 
     def source(self, part: int = 0) -> str:
         return DIFF
+
+
+def test_escape_and_return_in_one_piece_are_alt_enter() -> None:
+    assert [event.key for event in Parser().feed("\x1b\r") if isinstance(event, Key)] == ["alt+enter"]
+    assert not list(Parser().feed("\x1b[200~a\x1b\rb"))

@@ -33,7 +33,7 @@ from pool.ports import ApprovalAnswer, ApprovalRequest
 from pool.wire.coerce import clean_name, coerce
 from pool.wire.reading import BrokenCall, RawCall, Reading
 from pool_tools import Effect, Preview, Tool, ToolError, ToolResult
-from pool_tools.api import StandsForTools, Step, SteppedTool, effect_of
+from pool_tools.api import CalledTool, StandsForTools, Step, SteppedTool, effect_of
 from pool_tools.text import clip
 
 if TYPE_CHECKING:
@@ -383,6 +383,8 @@ class CallRunner:
         try:
             if isinstance(tool, SteppedTool):
                 result = await tool.run_steps(call.args, output, confirm)
+            elif isinstance(tool, CalledTool):
+                result = await tool.run_call(call.call.id, call.args, output)
             else:
                 result = await tool.run(call.args, output)
         except ToolError as error:

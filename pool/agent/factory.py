@@ -46,6 +46,8 @@ from pool.agent.sessionskills import SessionSkills, extensions_for
 from pool.agent.skilltool import skill_tools
 from pool.agent.steering import Steering
 from pool.agent.streaming import ReplyStream
+from pool.agent.subagents.host import Host
+from pool.agent.subagents.tool import TaskTool
 from pool.agent.todo import TodoTool
 from pool.agent.toolchoice import chosen_tools
 from pool.agent.unfinished import finish
@@ -163,8 +165,7 @@ async def open_session(settings: Settings, approver: Approver, extras: Extras = 
         workspace = _opened_workspace(settings, stack, use.secrets.mask)
         toolbox = Toolbox(workspace, sandbox, None, confinement.network, use.secrets)
         stack.push_async_callback(toolbox.close)
-        if link.client.transport.endpoint.is_loopback:
-            toolbox.protect_memory()
+        _spare_memory(toolbox, link)
         questions = UserQuestions(approver, hub, WaitingClock())
         asking = NetworkAsking(
             confinement.network,
@@ -174,16 +175,15 @@ async def open_session(settings: Settings, approver: Approver, extras: Extras = 
             hub.emit,
             toolbox.only_reading,
         )
-        mcp = mcp_servers(settings, toolbox.commands, hub.emit)
-        if mcp is not None:
-            stack.push_async_callback(mcp.close)
+        mcp = _mcp(settings, toolbox, hub, stack)
         skills = SessionSkills(more, settings.workspace, hub.emit, toolbox.commands)
         others = (
             *(*extras.tools, *skill_tools(skills, opened.earlier.head), *web_tools(settings, confinement.network)),
             *mcp_tools(mcp, link.window, opened.earlier.head),
         )
-        work = Work.of(hub.emit, opened.earlier.work, confined=confined)
-        own = (*asking.over(toolbox.tools), AskTool(questions), TodoTool(work.todo))
+        work = Work.of(hub.emit, opened.earlier.work, confined=confined, plans=not settings.parent)
+        host = Host(settings, hub)
+        own = (*asking.over(toolbox.tools), AskTool(questions), TodoTool(work.todo), TaskTool(settings, host))
         tools = chosen_tools((*own, *others), settings)
         approvals = Approvals(
             mode,
@@ -211,6 +211,8 @@ async def open_session(settings: Settings, approver: Approver, extras: Extras = 
         )
         skills.attach(agent)
         work.attach(agent, approvals, lambda: _begin(instructions, agent, kept, mcp))
+        models = ModelSwitch(settings, agent, replies, confinement, toolbox, stack, instructions.shown)
+        host.attach(approvals, agent, replies, lambda: models.settings)
         opening = (*opened.notes, *use.notes, *unfinished)
         _say_first(hub, settings, confinement, opening, (*_chosen(link, settings), *found.notes(), *more.notes()))
         yield Session(
@@ -224,13 +226,26 @@ async def open_session(settings: Settings, approver: Approver, extras: Extras = 
             instructions,
             replies,
             confinement.network,
-            ModelSwitch(settings, agent, replies, confinement, toolbox, stack, instructions.shown),
+            models,
             work,
             skills,
             opened.earlier.queued,
             _undo(opened, settings, agent, kept, work),
             mcp,
         )
+
+
+def _spare_memory(toolbox: Toolbox, link: ServerLink) -> None:
+    """A model server on this machine must not be pushed out of memory by a command."""
+    if link.client.transport.endpoint.is_loopback:
+        toolbox.protect_memory()
+
+
+def _mcp(settings: Settings, toolbox: Toolbox, hub: EventHub, stack: AsyncExitStack) -> McpServers | None:
+    servers = mcp_servers(settings, toolbox.commands, hub.emit)
+    if servers is not None:
+        stack.push_async_callback(servers.close)
+    return servers
 
 
 def _opened_workspace(settings: Settings, stack: AsyncExitStack, mask: Mask) -> Workspace:
@@ -439,7 +454,7 @@ def first_request(settings: Settings, model: str, prompt: str) -> bytes:
         servers = mcp_servers(settings, toolbox.commands, lambda body: None)
         skills = SessionSkills(extensions_for(settings), settings.workspace, lambda body: None)
         more = (*skill_tools(skills), *web_tools(settings, None), *mcp_tools(servers, settings.window))
-        tools = chosen_tools((*toolbox.tools, AskTool(), TodoTool(), *more), settings)
+        tools = chosen_tools((*toolbox.tools, AskTool(), TodoTool(), TaskTool(settings), *more), settings)
         declared = tuple(_declared(t) for t in tools)
         head = Head(model, settings.thinking, declared, _sampling(settings), window=settings.window)
         prompt_text = prompt_for(settings, instructions_for(settings).block, skills.listed(tools))

@@ -342,7 +342,7 @@ class Agent:
             for call in prepared:
                 outcome = self._calls.finished.get(call.call.id)
                 if outcome is None:
-                    self.history.add_result(call.call.id, INTERRUPTED)
+                    self.history.add_result(call.call.id, self.history.unfinished.get(call.call.id, INTERRUPTED))
                     continue
                 self._state.note(outcome)
                 notes, stopped = self._notes_on(outcome)
@@ -398,10 +398,10 @@ class Agent:
             answer=state.answer,
             turns=state.turns,
             seconds=state.seconds,
-            usage=state.usage,
+            usage=state.all_usage,
             changes=tuple(state.changes.values()),
             signal=stop.number,
-            reasoning_tokens=state.reasoning_tokens,
+            reasoning_tokens=totals_of(state).reasoning,
         )
         self.before_end(finished)
         self.hub.emit(finished)

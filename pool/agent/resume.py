@@ -38,7 +38,7 @@ def open_log(settings: Settings, say: Callable[[str], object]) -> Opened:
     if settings.resume or settings.continue_last:
         return _reopened(settings, say)
     session = new_id()
-    header = Header(session, str(settings.workspace), time.time(), __version__)
+    header = Header(session, str(settings.workspace), time.time(), __version__, parent=settings.parent)
     try:
         log = SessionLog.create(folder, header, say)
     except OSError as error:

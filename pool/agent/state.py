@@ -32,6 +32,7 @@ class RunState:
     started is on the monotonic clock, paused the seconds spent waiting for approvals. unverified says why the final
     answer's claim that tests pass is not backed, "" if it is or none was made. came_back are the files that the last
     call brought back to contents which they had before. forgotten counts how often earlier results left the history.
+    tasks are the runs of its subagents: what they use counts as the run's own.
     """
 
     prompt: str
@@ -49,6 +50,12 @@ class RunState:
     ledger: TestLedger = field(default_factory=TestLedger)
     unverified: str = ""
     reasoning_tokens: int = 0
+    tasks: list[RunState] = field(default_factory=list["RunState"])
+
+    @property
+    def all_usage(self) -> Usage:
+        """The tokens of the run and of its subagents."""
+        return sum((task.all_usage for task in self.tasks), self.usage)
 
     @property
     def seconds(self) -> float:

@@ -45,7 +45,7 @@ def _rename(args: argparse.Namespace, folder: Path) -> int:
 def _delete(args: argparse.Namespace, folder: Path) -> int:
     paths = {by_id(folder, one).path for one in args.ids}
     with SessionIndex(folder, _say) as index:
-        entries = [entry for entry in index.entries() if entry.path in paths]
+        entries = [entry for entry in index.entries(tasks=True) if entry.path in paths]
     if not _agreed(args, entries):
         return EXIT_USAGE
     return _deleted(entries, as_json=args.json)
@@ -56,7 +56,7 @@ def _prune(args: argparse.Namespace, folder: Path) -> int:
     if limits == Limits():
         return complain("say which: --older-than 30d, --keep 100 or --max-size 1G", EXIT_USAGE)
     with SessionIndex(folder, _say) as index:
-        entries = beyond(index.entries(workspace_of(args)), limits, time.time())
+        entries = beyond(index.entries(workspace_of(args), tasks=True), limits, time.time())
     if not entries:
         _say("there is nothing to delete")
         return 0

@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator, Callable, Generator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from pool.agent.approvals import NobodyThere
-from pool.agent.control import Conversation
 from pool.agent.factory import Session, open_session
 from pool.agent.hub import EventHub
 from pool.agent.ids import new_id
@@ -120,6 +119,8 @@ class _Alone:
 
     async def run(self, prompt: str) -> tuple[RunFinished | None, int]:
         if self._options.approves_plan:
+            from pool.agent.control import Conversation
+
             prompt = Conversation(self._session).approve_plan(text=prompt)
         return await self._session.agent.run(self._options.asked(prompt), new_id()), 0
 

@@ -98,9 +98,13 @@ class SessionIndex:
         """Read the logs that changed since they were indexed, and forget those that are gone."""
         self._file.run(self._refresh)
 
-    def entries(self, workspace: str = "", limit: int = 0) -> list[SessionEntry]:
-        """Sessions, the one changed last first; of one workspace or of all. limit 0: no limit."""
-        return self._ask(lambda db: [self._entry(row) for row in db.execute(schema.ENTRIES, _wanted(workspace, limit))])
+    def entries(self, workspace: str = "", limit: int = 0, *, tasks: bool = False) -> list[SessionEntry]:
+        """Sessions, the one changed last first; of one workspace or of all. limit 0: no limit.
+
+        tasks: those of subagents too.
+        """
+        wanted = _wanted(workspace, limit, tasks=tasks)
+        return self._ask(lambda db: [self._entry(row) for row in db.execute(schema.ENTRIES, wanted)])
 
     def search(self, terms: Sequence[str], workspace: str = "", limit: int = 0) -> list[Hit]:
         """Sessions in which every term stands, whatever its case, also as a part of a word; each with its best passage.
@@ -167,7 +171,7 @@ class SessionIndex:
         one = summarized(rows, path)
         schema.forget(db, name)
         texts = (one.id, one.workspace, one.title, one.name, one.created)
-        counts = (one.prompts, one.turns, one.tokens, one.model, one.ended)
+        counts = (one.prompts, one.turns, one.tokens, one.model, one.ended, one.parent)
         db.execute(schema.ADD_SESSION, (name, *stamp, *texts, *counts))
         if not one.id:
             return
@@ -196,8 +200,8 @@ class SessionIndex:
         return SessionEntry(one, self._folder / name, workspace, given or title, given, created, changed, size, *counts)
 
 
-def _wanted(workspace: str, limit: int) -> _Wanted:
-    return {"workspace": workspace, "limit": limit or -1}
+def _wanted(workspace: str, limit: int, *, tasks: bool = False) -> _Wanted:
+    return {"workspace": workspace, "limit": limit or -1, "tasks": int(tasks)}
 
 
 def _stamps(folder: Path) -> dict[str, _Stamp]:

@@ -58,7 +58,8 @@ class SessionBusy(Exception):
 class Header:
     """The first line of a log. created is Unix time in seconds; workspace an absolute path.
 
-    forked_from is the id of the session that its first messages are copied from, "" if there is none.
+    forked_from is the id of the session that its first messages are copied from, parent that of the one that gave it
+    its task, where it is a subagent's; "" if there is none.
     """
 
     id: str
@@ -67,12 +68,14 @@ class Header:
     pool: str
     v: int = SCHEMA_VERSION
     forked_from: str = ""
+    parent: str = ""
 
     def row(self) -> dict[str, Any]:
         """It as the log keeps it."""
         row = {"type": "session", "v": self.v, "id": self.id, "workspace": self.workspace}
-        fork = {"forked_from": self.forked_from} if self.forked_from else {}
-        return {**row, "created": self.created, "pool": self.pool, **fork}
+        others = {"forked_from": self.forked_from, "parent": self.parent}
+        given = {name: session for name, session in others.items() if session}
+        return {**row, "created": self.created, "pool": self.pool, **given}
 
 
 class SessionLog:

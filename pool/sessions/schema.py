@@ -6,7 +6,7 @@ import contextlib
 import sqlite3
 from collections.abc import Generator
 
-VERSION = 1
+VERSION = 2
 """Raise it with any change of the tables, or of what is read out of a log: older index files are then made anew."""
 
 LEAST_CHARS = 3
@@ -16,7 +16,8 @@ _TABLES = """
 CREATE TABLE sessions (
     name TEXT PRIMARY KEY, size INTEGER, mtime INTEGER, inode INTEGER,
     id TEXT, workspace TEXT, title TEXT, given TEXT, created REAL,
-    prompts INTEGER, turns INTEGER, tokens INTEGER, model TEXT, ended TEXT
+    prompts INTEGER, turns INTEGER, tokens INTEGER, model TEXT, ended TEXT,
+    parent TEXT
 );
 CREATE INDEX by_time ON sessions (mtime DESC);
 CREATE TABLE passages (id INTEGER PRIMARY KEY, name TEXT, kind TEXT, run INTEGER, text TEXT, folded TEXT);
@@ -33,12 +34,15 @@ _COLUMNS = (
 )
 _WANTED = "s.id <> '' AND (:workspace = '' OR s.workspace = :workspace)"
 ENTRY_COLUMNS = 13
-ENTRIES = f"SELECT {_COLUMNS} FROM sessions s WHERE {_WANTED} ORDER BY s.mtime DESC, s.name DESC LIMIT :limit"
+ENTRIES = (
+    f"SELECT {_COLUMNS} FROM sessions s WHERE {_WANTED} AND (:tasks OR s.parent = '') "
+    "ORDER BY s.mtime DESC, s.name DESC LIMIT :limit"
+)
 FIGURES = (
     f"SELECT {_COLUMNS}, f.day, f.model, f.server, f.data FROM sessions s JOIN figures f ON f.name = s.name "
     f"WHERE {_WANTED} AND (:session = '' OR s.id = :session) ORDER BY s.mtime DESC, s.name DESC, f.day"
 )
-ADD_SESSION = f"INSERT INTO sessions VALUES ({', '.join('?' * 14)})"
+ADD_SESSION = f"INSERT INTO sessions VALUES ({', '.join('?' * 15)})"
 ADD_PASSAGE = "INSERT INTO passages (name, kind, run, text, folded) VALUES (?, ?, ?, ?, ?)"
 ADD_FIGURES = "INSERT INTO figures VALUES (?, ?, ?, ?, ?)"
 

@@ -31,7 +31,10 @@ class NoSuchSession(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A session as it is listed. prompt is the first line of its first prompt; changed is Unix time in seconds."""
+    """A session as it is listed. prompt is the first line of its first prompt; changed is Unix time in seconds.
+
+    parent is the session that gave it its task, "" for one of a person or a program.
+    """
 
     id: str
     path: Path
@@ -39,6 +42,7 @@ class Listed:
     created: float
     changed: float
     prompt: str
+    parent: str = ""
 
 
 def sessions_folder() -> Path:
@@ -70,9 +74,9 @@ def listed(folder: Path) -> list[Listed]:
 
 
 def last_of(folder: Path, workspace: str) -> Listed:
-    """The session of a workspace that was changed last. Raises `NoSuchSession`."""
+    """The session of a workspace that was changed last; none of a subagent. Raises `NoSuchSession`."""
     for one in _listed(folder, ""):
-        if one.workspace == workspace:
+        if one.workspace == workspace and not one.parent:
             return one
     raise NoSuchSession(f"there is no session for {workspace} yet (looked in {folder})")
 
@@ -132,9 +136,8 @@ def _read(path: Path, changed: float) -> Listed | None:
         if not readable(header):
             return None
         created = seconds_of(header.get("created"))
-        return Listed(
-            text_of(header.get("id")) or path.stem, path, text_of(header.get("workspace")), created, changed, prompt
-        )
+        names = (text_of(header.get("id")) or path.stem, path, text_of(header.get("workspace")))
+        return Listed(*names, created, changed, prompt, text_of(header.get("parent")))
     if not first:
         return None
     # The first line is damaged; a run says the rest.

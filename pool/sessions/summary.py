@@ -42,7 +42,7 @@ class Summary:
     """A session as a whole. id is "" for a file that holds none.
 
     title is the first line of the first prompt; name what the user called it, "" if nothing. ended is the last run's
-    stop reason, "" while it has none. created is Unix time in seconds.
+    stop reason, "" while it has none. created is Unix time in seconds. parent is the session that gave it its task.
     """
 
     id: str = ""
@@ -55,6 +55,7 @@ class Summary:
     tokens: int = 0
     model: str = ""
     ended: str = ""
+    parent: str = ""
     passages: list[Passage] = field(default_factory=list[Passage])
 
 
@@ -83,6 +84,7 @@ def summarized(rows: Iterable[dict[str, Any]], path: Path) -> Summary:
                 out.id = text_of(row.get("id")) or path.stem
                 out.workspace = text_of(row.get("workspace"))
                 out.created = seconds_of(row.get("created"))
+                out.parent = text_of(row.get("parent"))
             case {"type": "run.started"}:
                 _start(out, row, path)
             case {"type": "run.steered", "text": str(text)}:

@@ -30,12 +30,13 @@ class Tally:
     def __init__(self) -> None:
         self._done = Totals()
         self._open: Totals | None = None
+        self._tasks = Totals()
         self._began = 0.0
 
     @property
     def totals(self) -> Totals:
         """All runs so far."""
-        return self._done + (self._open or Totals())
+        return self._done + (self._open + self._tasks if self._open is not None else Totals())
 
     def take(self, row: dict[str, Any]) -> None:
         """Take the next row; kinds that count nothing are skipped."""
@@ -43,12 +44,17 @@ class Tally:
             case "run.started":
                 self._done = self.totals
                 self._open, self._began = Totals(), _number(row.get("wall"))
+                self._tasks = Totals()
             case "run.finished":
                 reasoning = int(_number(row.get("reasoning_tokens")))
                 finished = Totals(
                     int(_number(row.get("turns"))), _number(row.get("seconds")), _tokens(row.get("usage")), reasoning
                 )
-                self._done, self._open = self._done + finished, None
+                # The tokens of its subagents are in those of the run.
+                self._done, self._open = self._done + finished + Totals(self._tasks.turns), None
+            case "task.finished" if self._open is not None:
+                reasoning = int(_number(row.get("reasoning_tokens")))
+                self._tasks += Totals(int(_number(row.get("turns"))), 0.0, _tokens(row.get("usage")), reasoning)
             case "usage" if self._open is not None:
                 seconds = max(self._open.seconds, _number(row.get("wall")) - self._began)
                 turns = max(self._open.turns, int(_number(row.get("turn"))))

@@ -1,4 +1,4 @@
-"""What a log's rows say of what a session set out to do: its list of steps, a plan that waits, tasks that never ended."""
+"""What a log says of what a session set out to do: its list of steps, a plan that waits, tasks that never ended."""
 
 from __future__ import annotations
 

@@ -70,6 +70,7 @@ class ServerInfo:
 
     model is the one to ask for, "" if none is known. speculation is None if the server does not tell. notes are whole
     sentences for people, each with its remedy. reachable: something answered. locked: it refuses the key.
+    slots is how many requests it works on at the same time, 0 where it does not tell.
     """
 
     kind: ServerKind = ServerKind.GENERIC
@@ -83,6 +84,7 @@ class ServerInfo:
     notes: tuple[str, ...] = ()
     reachable: bool = False
     locked: bool = False
+    slots: int = 0
 
     @property
     def dialect(self) -> Dialect:
@@ -125,6 +127,7 @@ def identify(documents: Documents, known: ServerKind | None, wanted: str, reacha
         notes=tuple(note for note in notes if note),
         reachable=reachable,
         locked=documents.locked,
+        slots=_slots(documents),
     )
 
 
@@ -240,6 +243,12 @@ def _llamacpp_notes(documents: Documents) -> list[str]:
             f"The server shares its context among {slots} slots; --parallel 1 gives one conversation all of it."
         )
     return notes
+
+
+def _slots(documents: Documents) -> int:
+    """How many requests the server works on at the same time: llama.cpp's and SGLang's own word, 0 for none."""
+    told = documents.get(PROPS_PATH).get("total_slots") or _sglang(documents).get("max_running_requests")
+    return told if isinstance(told, int) and 0 < told <= MAX_SLOTS else 0
 
 
 def _speculation(documents: Documents, dialect: Dialect) -> bool | None:

@@ -31,7 +31,7 @@ def test_tools_stand_in_their_order_and_take_text_as_plain_strings(tmp_path: Pat
     functions: dict[str, dict[str, Any]] = {
         tool["function"]["name"]: tool["function"] for tool in first(tmp_path)["tools"]
     }
-    assert list(functions) == ["read", "write", "edit", "list", "search", "shell", "job", "git", "ask", "todo"]
+    assert list(functions) == ["read", "write", "edit", "list", "search", "shell", "job", "git", "ask", "todo", "task"]
     for tool, parameter in (
         ("write", "content"),
         ("edit", "old_text"),

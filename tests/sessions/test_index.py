@@ -214,7 +214,7 @@ def test_any_values_can_be_indexed(rows: list[tuple[str, made.Row]]) -> None:
     one = summarized(typed, Path("x.jsonl"))
     db = sqlite3.connect(":memory:", isolation_level=None)
     schema.prepare(db)
-    counts = (one.prompts, one.turns, one.tokens, one.model, one.ended)
+    counts = (one.prompts, one.turns, one.tokens, one.model, one.ended, one.parent)
     values = ("x.jsonl", 1, 1, 1, one.id, one.workspace, one.title, one.name, one.created, *counts)
     db.execute(schema.ADD_SESSION, values)
     for key, figures in figures_of(typed).items():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pool.agent.calls import Outcome
 from pool.agent.guards import Guard
@@ -90,8 +91,11 @@ def used_of(kind: BudgetKind, run: RunState, limits: Limits) -> float:
 
 
 def totals_of(run: RunState) -> Totals:
-    """What a run has used so far."""
-    return Totals(run.turns, run.seconds, run.usage.total, run.reasoning_tokens)
+    """What a run has used so far, with its subagents; their time is the run's own."""
+    used = Totals(run.turns, run.seconds, run.usage.total, run.reasoning_tokens)
+    for task in run.tasks:
+        used += replace(totals_of(task), seconds=0.0)
+    return used
 
 
 def out_of_time(limits: Limits, run: RunState) -> Stop:

@@ -46,6 +46,7 @@ WATCH_SECONDS = 2.0
 
 SHELL_MARK = "!"
 WAITS_HINT_SECONDS = 6.0
+MOST_TITLE_CHARS = 60
 ENDED_HINT_SECONDS = 6.0
 NO_OTHER = "another session cannot be opened where a run of another process is shown"
 
@@ -269,7 +270,11 @@ class Actions:
             if number is not None and (line := ask.choices[int(number)].line):
                 self.command(line)
 
-        self._app.push_screen(Picker(ask.text, items), picked)
+        title, _, body = ask.text.partition("\n")
+        if len(title) > MOST_TITLE_CHARS:
+            # A border cuts what is too long for it, and what is asked has to be read in full.
+            title, body = "", ask.text
+        self._app.push_screen(Picker(title, items, body=body), picked)
 
     async def _act(self, action: Action) -> None:
         """What a command leaves to the interface."""

@@ -160,6 +160,7 @@ class Picker(ModalScreen[str | None]):
     ]
     DEFAULT_CSS = (
         _FRAME_CSS.format(name="Picker")
+        + "Picker #body { height: auto; padding: 0 1; }"
         + "Picker Input, Picker Input:focus { border: none; height: 1; background: $panel; padding: 0 1; }"
     )
 
@@ -171,17 +172,21 @@ class Picker(ModalScreen[str | None]):
         chosen: str = "",
         preview: Callable[[str], None] | None = None,
         hint: str = "Enter takes it, Esc closes",
+        body: str = "",
     ) -> None:
-        """preview is called with the id of each item that the choice stands on."""
+        """preview is called with the id of each item that the choice stands on. body stands above the list, in full."""
         super().__init__()
         self._title = title
+        self._body = body
         self._items = items
         self._first = next((n for n, i in enumerate(items) if i.id == chosen), 0)
         self._preview = preview
         self._hint = hint
 
     def compose(self) -> ComposeResult:
-        box = Vertical(Input(placeholder="type to filter", select_on_focus=False), Rows())
+        words = Static(Text("\n".join(plain(line) for line in self._body.split("\n"))), id="body", markup=False)
+        words.display = bool(self._body)
+        box = Vertical(words, Input(placeholder="type to filter", select_on_focus=False), Rows())
         box.border_title = Text(plain(self._title))
         box.border_subtitle = self._hint
         yield box

@@ -32,12 +32,12 @@ async def _model(conversation: Conversation, typed: Typed) -> CommandResult:
 
 
 def _asked(switch: Switch, name: str) -> CommandResult:
-    lines = [f"{switch.model} at {switch.where}: {switch.words}", *_narrow(switch)]
+    lines = [f"switch to {switch.model}?", f"{switch.where}: {switch.words}", *_narrow(switch)]
     lines += [switch.leaves] if switch.leaves else []
     choices = [Choice("switch", f"/model {name} {YES}")]
     if not switch.fits:
         choices.append(Choice("compact first, with the present model", f"/model {name} {YES} {COMPACT}"))
-    return CommandResult(ask=Ask(". ".join(lines), (*choices, Choice("stay"))))
+    return CommandResult(ask=Ask("\n".join(lines), (*choices, Choice("stay"))))
 
 
 def _narrow(switch: Switch) -> list[str]:
@@ -55,10 +55,10 @@ async def _listed(conversation: Conversation, wanted: str) -> CommandResult:
     rows = tuple(("*" if one.current else "", one.name, one.where) for one in offers[:MOST_ROWS])
     more = [f"and {len(offers) - MOST_ROWS} more; /model ?PART shows those whose name has PART"]
     lines = ("/model NAME switches; ?PART filters", *(more if len(offers) > MOST_ROWS else ()))
-    others = [one.name for one in offers if not one.current]
+    others = [one for one in offers if not one.current]
     ask = None
     if others and len(others) <= MOST_CHOICES and not conversation.busy:
-        choices = tuple(Choice(name, f"/model {name}") for name in others)
+        choices = tuple(Choice(f"{one.name}  {one.where}", f"/model {one.name}") for one in others)
         ask = Ask("switch the model?", (*choices, Choice("stay")))
     return CommandResult(lines, Rows(("", "model", "where"), rows), ask=ask)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import cast
 
 from pool.config.diagnostics import AUTO, BUILT_IN, commands_of, servers_of
 from pool.config.hooks import MOST_SECONDS, HookPoint, OnError, for_checkout, hooks_of
@@ -27,6 +29,10 @@ class Pattern(Text):
         if "message" not in groups:
             raise self._no()
         return text
+
+
+def _command_lines(value: object) -> tuple[str, ...]:
+    return tuple(str(one["command"]) for one in cast(Mapping[str, Mapping[str, object]], value).values())
 
 
 _HOOKS = NamedTables(
@@ -69,6 +75,7 @@ HOOK_KEYS: tuple[Key, ...] = (
         make=hooks_of,
         adds=True,
         for_checkout=for_checkout,
+        lines=_command_lines,
     ),
     Key(
         "diagnostics.tools",
@@ -86,6 +93,7 @@ HOOK_KEYS: tuple[Key, ...] = (
         danger="these commands run, in the sandbox, after each edit",
         make=commands_of,
         adds=True,
+        lines=_command_lines,
     ),
     Key(
         "diagnostics.servers",
@@ -95,6 +103,7 @@ HOOK_KEYS: tuple[Key, ...] = (
         danger="these programs run, in the sandbox, as long as a session does",
         make=servers_of,
         adds=True,
+        lines=_command_lines,
     ),
     Key(
         "diagnostics.seconds",

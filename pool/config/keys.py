@@ -51,6 +51,7 @@ class Key:
     danger says what an unwanted value could do; it is shown before a checkout is trusted. secret values are never
     shown. A list with adds grows from layer to layer. path: a file, relative to the folder of the file that names it.
     for_checkout: what is left of a value in a checkout's file, even a trusted one, and a word on what was taken away.
+    lines gives the command lines in a value: trust in them covers the files of the checkout that they name.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Key:
     adds: bool = False
     path: bool = False
     for_checkout: Callable[[object], tuple[object, str]] | None = None
+    lines: Callable[[object], tuple[str, ...]] | None = None
 
     @property
     def table(self) -> str:

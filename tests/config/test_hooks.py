@@ -41,6 +41,20 @@ def test_a_checkouts_hooks_need_trust_stay_in_the_sandbox_and_replace_none_of_th
     assert [hook.name for hook in home.load().settings.hooks] == ["fmt"]
 
 
+def test_trust_covers_scripts_of_the_checkout_that_a_command_names(tmp_path: Path) -> None:
+    project = "[hooks.a]\non = 'stop'\ncommand = 'cd .; python3 \".pool/check it.py\" && echo done'\n"
+    home = Home(tmp_path, project=project)
+    script = home.workspace / ".pool" / "check it.py"
+    script.write_text("print(1)\n")
+    home.trust()
+    assert [hook.name for hook in home.load().settings.hooks] == ["project/a"]
+    script.write_text("print(2)\n")
+    assert home.load().settings.hooks == ()
+    home.trust()
+    script.unlink()
+    assert home.load().settings.hooks == ()
+
+
 @pytest.mark.parametrize(
     ("table", "said"),
     [

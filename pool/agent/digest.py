@@ -13,6 +13,7 @@ from pool.agent.result import (
     GuardResult,
     NoticeResult,
     RunResult,
+    SubagentResult,
     TestBook,
     TestResult,
     TimeSpent,
@@ -21,6 +22,7 @@ from pool.agent.result import (
 from pool.events import STOP_TABLE, ChangedFile, StopReason, Usage
 from pool.sessions.figures import Figures, figures_of
 from pool.sessions.summary import count_of, seconds_of, text_of
+from pool.sessions.workrows import WorkRows
 
 if TYPE_CHECKING:
     from pool.agent.answerform import AnswerForm
@@ -55,6 +57,9 @@ def result_of(rows: Sequence[Row], *, form: AnswerForm | None = None) -> RunResu
     calls = _calls(rows)
     turns = _turns(rows)
     reason = text_of(end.get("reason"))
+    work = WorkRows()
+    for row in rows:
+        work.take(row)
     return RunResult(
         pool=__version__,
         session=text_of(any_row.get("session")),
@@ -91,6 +96,9 @@ def result_of(rows: Sequence[Row], *, form: AnswerForm | None = None) -> RunResu
             for r in _of(rows, "notice")
         ),
         time=_time(rows),
+        todo=work.todo,
+        plan=work.plan,
+        subagents=_subagents(rows),
     )
 
 
@@ -261,6 +269,28 @@ def _tests(calls: Sequence[CallResult], unbacked: str) -> TestBook:
         for name, run in zip(ids, ledger.runs, strict=True)
     )
     return TestBook(runs, bool(runs) and ledger.edited_since, unbacked)
+
+
+def _subagents(rows: Sequence[Row]) -> tuple[SubagentResult, ...]:
+    found: dict[str, SubagentResult] = {}
+    for row in rows:
+        if row.get("type") not in ("task.started", "task.finished"):
+            continue
+        call = text_of(row.get("call"))
+        found[call] = SubagentResult(
+            call,
+            agent=text_of(row.get("kind")),
+            title=text_of(row.get("title")),
+            session=text_of(row.get("task_session")),
+            reason=text_of(row.get("reason")),
+            detail=_detail(row),
+            turns=count_of(row.get("turns")),
+            seconds=seconds_of(row.get("seconds")),
+            usage=_usage(row.get("usage")),
+            branch=text_of(row.get("branch")),
+            stat=text_of(row.get("stat")),
+        )
+    return tuple(found.values())
 
 
 def _time(rows: Sequence[Row]) -> TimeSpent:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from pool.events import ChangedFile, Usage
+from pool.events import ChangedFile, TodoItem, Usage
 from pool.jsonable import plain
 
 RESULT_TYPE = "run.result"
@@ -103,6 +103,27 @@ class NoticeResult:
 
 
 @dataclass(frozen=True, slots=True)
+class SubagentResult:
+    """A task of a subagent. agent is its kind, session the id of its own session, reason its stop reason.
+
+    reason is "" where its end is missing. usage counts in the run's. branch holds what it changed, "" for nothing; stat
+    says that in one line.
+    """
+
+    call: str
+    agent: str
+    title: str
+    session: str
+    reason: str = ""
+    detail: str = ""
+    turns: int = 0
+    seconds: float = 0.0
+    usage: Usage = Usage()
+    branch: str = ""
+    stat: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class TimeSpent:
     """Where a run's seconds went. waiting: until the server took requests; prefill: reading prompts; decode: writing.
 
@@ -123,8 +144,10 @@ class RunResult:
 
     reason is the stop reason, "" where the log has no end; exit_code is the process's exit code that goes with it.
     answer is the last reply's content, output its value where a schema was asked for and it fits, else null.
-    cached_share is as in a turn. commits are the ids of those that were made of its work, compactions say what each
-    did. pool is Pool's version.
+    cached_share is as in a turn. todo is the model's list of steps as the run left it, empty if it did not change it;
+    plan is the plan that waits for the user, "" for none. usage is that of the run and its subagents, per_turn that of
+    its own replies. commits are the ids of those that were made of its work, compactions say what each did. pool is
+    Pool's version.
     """
 
     pool: str
@@ -156,6 +179,9 @@ class RunResult:
     compactions: tuple[str, ...] = ()
     notices: tuple[NoticeResult, ...] = ()
     time: TimeSpent = TimeSpent()
+    todo: tuple[TodoItem, ...] = ()
+    plan: str = ""
+    subagents: tuple[SubagentResult, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The result as one JSON object, with its `type` and its version `v` first."""

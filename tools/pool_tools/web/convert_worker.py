@@ -16,6 +16,7 @@ from typing import Any
 CPU_SECONDS = 15
 MEMORY_BYTES = 1_500_000_000
 
+TITLE_CHARS = 1_000
 MAIN_LEAST = 0.25
 """Where what readability finds has less than this share of the page's text, the whole page is taken."""
 
@@ -46,15 +47,20 @@ def converted(page: str, url: str) -> tuple[str, str]:
     """The title and the main part of a page as Markdown, links absolute."""
     html: Any = importlib.import_module("lxml.html")
     parser = html.HTMLParser(encoding="utf-8", huge_tree=False)
-    root: Any = html.document_fromstring(page.encode("utf-8", "replace"), parser=parser)
-    title = " ".join((root.findtext(".//title") or "").split())
+    try:
+        root: Any = html.document_fromstring(page.encode("utf-8", "replace"), parser=parser)
+    except importlib.import_module("lxml.etree").ParserError:
+        # Nothing but comments, or not even these.
+        return "", ""
+    title = " ".join((root.findtext(".//title") or "")[:TITLE_CHARS].split())
     _clean(root, url)
     part = _main_part(root, url)
     return title, _BLANK_LINES.sub("\n\n", _markdown(part)).strip()
 
 
 def _clean(root: Any, url: str) -> None:
-    for element in root.xpath(_DROPPED):
+    root.make_links_absolute(url, resolve_base_href=True, handle_failures="ignore")
+    for element in root.xpath(f"//head|{_DROPPED}"):
         _drop(element)
     for element in root.xpath("//*[@hidden or @style]"):
         if element.get("hidden") is not None or _HIDDEN.search(element.get("style") or ""):
@@ -63,7 +69,6 @@ def _clean(root: Any, url: str) -> None:
         alt = " ".join((image.get("alt") or "").split())
         image.tag, image.text = "span", f"[image: {alt}]" if alt else ""
         image.attrib.clear()
-    root.make_links_absolute(url, resolve_base_href=True, handle_failures="ignore")
     for link in root.xpath("//a[@href]"):
         if not link.get("href").startswith(("http://", "https://", "mailto:")):
             del link.attrib["href"]
@@ -94,12 +99,19 @@ def _deep(root: Any) -> list[tuple[int, Any]]:
 def _main_part(root: Any, url: str) -> Any:
     """The page's own `main` or only `article`; else what readability finds; else all of it but for its navigation."""
     html: Any = importlib.import_module("lxml.html")
-    document: Any = importlib.import_module("readability").Document
+    readability: Any = importlib.import_module("readability")
     for marked in (root.xpath("//main|//*[@role='main']"), root.xpath("//article")):
         if len(marked) == 1 and _length(marked[0]):
             return marked[0]
-    body = root.find("body") if root.find("body") is not None else root
-    summary = document(html.tostring(root, encoding="unicode"), url=url).summary(html_partial=True)
+    body = root.find("body")
+    if body is None or not _length(body):
+        # Frames, or nothing.
+        return root
+    try:
+        summary = readability.Document(html.tostring(root, encoding="unicode"), url=url).summary(html_partial=True)
+    except ValueError:
+        # Its word for a page that holds nothing to read.
+        return body
     found: Any = html.fragment_fromstring(summary, create_parent="div") if summary.strip() else body
     if _length(found) >= MAIN_LEAST * _length(body):
         return found

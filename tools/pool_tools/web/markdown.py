@@ -58,6 +58,6 @@ async def markdown_of(page: str, url: str) -> Converted:
         return Converted(str(found["title"]), str(found["text"]))
     except (ValueError, KeyError, TypeError):
         raise ToolError(
-            f"{url} came, but its HTML ({size(len(page))}) could not be made text within {CONVERT_SECONDS:g} s. "
+            f"{url} came, but its HTML ({size(len(page))}) could not be made text (it may take {CONVERT_SECONDS:g} s). "
             "Look for a plainer page, such as one for printing or its source."
         ) from None

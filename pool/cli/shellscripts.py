@@ -121,7 +121,10 @@ def _zsh_name(command: Command) -> str:
 
 
 def _zsh_function(command: Command) -> str:
-    lines = [f"{_zsh_name(command)}() {{", "  local line state", "  _arguments -C -s \\"]
+    lines = [f"{_zsh_name(command)}() {{", "  local line state"]
+    if not command.words:
+        lines.append("  if (( ${words[(I)--]} > 0 && ${words[(I)--]} < CURRENT )); then _files; return; fi")
+    lines.append('  _arguments -C -s -A "-*" \\' if command.actions else "  _arguments -C -s \\")
     lines += [f"    {spec} \\" for flag in command.flags for spec in _zsh_flag(flag)]
     if command.actions:
         lines += ["    '1: :->action' '*:: :->rest'", "  case $state in", "    action)", "      local -a actions=("]
@@ -182,7 +185,8 @@ _pool_asked() {{
 }}
 """
 _ZSH_END = """\
-if [[ $zsh_eval_context[-1] == loadautofunc ]]; then _pool_cmd "$@"; else compdef _pool_cmd pool laguna-pool; fi
+# From fpath this file is the body of _pool, each time; sourced, it says who completes.
+if [[ $funcstack[1] == _pool ]]; then _pool_cmd "$@"; else compdef _pool_cmd pool laguna-pool; fi
 """
 
 

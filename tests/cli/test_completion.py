@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -18,6 +19,7 @@ from pool.cli.manual import page
 from pool.cli.shellscripts import bash, fish, zsh
 from pool.sessions.log import Header, SessionLog
 from pool.sessions.store import sessions_folder
+from tests.tui.terminal import Terminal
 
 ROOT = Path(__file__).parents[2]
 SHELL_SECONDS = 20.0
@@ -35,6 +37,16 @@ CASES = {
     "pool export --format ": {"atif", "html", "md", "jsonl"},
 }
 
+ZSH_CASES = {
+    "pool repor": "pool report",
+    "pool run -o js": "pool run -o json",
+    "pool run --on-hangup d": "pool run --on-hangup detach",
+    "pool run -f fil": r"pool run -f file\ a.txt",
+    "pool run x -- fil": r"pool run x -- file\ a.txt",
+    "pool --theme pape": "pool --theme paper",
+    "pool export --format a": "pool export --format atif",
+    "pool approvals ": "list",
+}
 BASH = r"""
 source "$1"
 compopt() { :; }
@@ -103,6 +115,21 @@ def test_zsh_reads_its_script(folder: Path) -> None:
     (folder / "_pool").write_text(zsh(root()))
     done = subprocess.run(["zsh", "-n", str(folder / "_pool")], capture_output=True, text=True, timeout=SHELL_SECONDS)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="zsh is not installed")
+def test_zsh(folder: Path) -> None:
+    """In a real terminal, where alone zsh completes: a key leads to the whole word, or to a list."""
+    (folder / "_pool").write_text(zsh(root()))
+    env = {"PATH": os.environ["PATH"], "ZDOTDIR": str(folder), "HOME": str(folder)}
+    with Terminal(["zsh", "-f", "-i"], cwd=folder, env=env) as terminal:
+        terminal.send(f"PS1='%# '; fpath=({folder} $fpath); autoload -U compinit; compinit -u -D; bindkey -e; clear\r")
+        terminal.send("echo ready $((40 + 2))\r")
+        terminal.wait_for("ready 42", SHELL_SECONDS)
+        for typed, whole_line in ZSH_CASES.items():
+            terminal.send(f"{typed}\t")
+            terminal.wait_for(whole_line, SHELL_SECONDS)
+            terminal.send("\x15")
 
 
 def test_every_flag_is_in_every_script() -> None:

@@ -25,7 +25,7 @@ usage: pool [COMMAND] ...
   pool approvals        what you approved for good in this checkout: list, forget RULE, forget all
   pool config           the configuration: show, set, check, trust, import
   pool hooks            commands that run at fixed points of a session: list, test
-  pool mcp              MCP servers: list, add, remove, test
+  pool mcp              MCP servers: list, add, remove, test, login; serve makes Pool one
   pool skills           skills and custom commands: list, check, show
   pool secrets          values that single commands may be given: list, add, allow, remove
   pool sessions         the sessions on disk: list, show, search, rename, delete, prune, path

@@ -38,12 +38,20 @@ def text_of(result: CallToolResult) -> str:
     return block.text
 
 
+def page_words(work: Path) -> list[str]:
+    """The words of the example in docs/mcp.md, for another folder."""
+    (block,) = re.findall(r"```json\n(.*?)```", (ROOT / "docs" / "mcp.md").read_text("utf-8"), re.DOTALL)
+    given = json.loads(block)["mcpServers"]["pool"]
+    assert given["command"] == "pool"
+    return [str(work) if word == "/path/of/the/project" else word for word in given["args"]]
+
+
 @asynccontextmanager
 async def served(folder: Path, *flags: str) -> AsyncGenerator[ClientSession]:
     work = folder / "work"
     work.mkdir(exist_ok=True)
-    argv = flags if flags[:1] == ("mcp",) else ("mcp", "serve", "-C", str(work), *flags)
-    parameters = StdioServerParameters(command=sys.executable, args=["-m", "pool", *argv], env=environment(folder))
+    argv = ["-m", "pool", *page_words(work), *flags]
+    parameters = StdioServerParameters(command=sys.executable, args=argv, env=environment(folder))
     with (folder / "stderr").open("w") as stderr:
         async with stdio_client(parameters, errlog=stderr) as (read, write), ClientSession(read, write) as session:
             await session.initialize()
@@ -69,12 +77,12 @@ async def test_tools_in_the_sandbox_and_a_task_for_another_agent(tmp_path: Path)
     async def progress(progress: float, total: float | None, message: str | None) -> None:
         told.append((progress, message))
 
-    flags = ("--tools", "read,write,shell,run_task", "--model", "laguna-test", "--mode", "auto")
+    flags = ("--model", "laguna-test", "--mode", "auto")
     async with ModelServer(*steps) as model, served(tmp_path, *flags, "--base-url", model.url) as session:
         listed = (await session.list_tools()).tools
-        assert [tool.name for tool in listed] == ["read", "write", "shell", "run_task"]
+        assert [tool.name for tool in listed] == ["read", "search", "edit", "write", "shell", "run_task"]
         hints = [tool.annotations.read_only_hint for tool in listed if tool.annotations]
-        assert hints == [True, False, False, False]
+        assert hints == [True, True, False, False, False, False]
         wrote = await session.call_tool("write", {"path": "a.txt", "content": "one\n"})
         assert not wrote.is_error
         assert "one" in text_of(await session.call_tool("read", {"path": "a.txt"}))
@@ -82,7 +90,7 @@ async def test_tools_in_the_sandbox_and_a_task_for_another_agent(tmp_path: Path)
             ("write", {"path": "../outside.txt", "content": "x"}, "outside"),
             ("read", {"path": ".env"}, "Denied: nobody is there to approve it"),
             ("read", {}, "was not run"),
-            ("edit", {"path": "a.txt"}, "There is no tool 'edit'"),
+            ("git", {"action": "push"}, "There is no tool 'git'"),
             ("run_task", {"prompt": "x", "mode": "allow-all"}, "wider than auto"),
         ):
             result = await session.call_tool(name, arguments)
@@ -108,16 +116,6 @@ async def test_tools_in_the_sandbox_and_a_task_for_another_agent(tmp_path: Path)
         assert (tmp_path / "work" / "made.txt").read_text() == "by a task\n"
     assert (tmp_path / "outside.txt").read_text() == "outside\n"
     assert "s3cret-value" not in (tmp_path / "stderr").read_text()
-
-
-async def test_the_example_of_the_page(tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "mcp.md").read_text("utf-8")
-    (block,) = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
-    given = json.loads(block)["mcpServers"]["pool"]
-    assert given["command"] == "pool"
-    argv = [str(tmp_path) if word == "/path/of/the/project" else word for word in given["args"]]
-    async with served(tmp_path, *argv) as session:
-        assert [tool.name for tool in (await session.list_tools()).tools] == ["read", "search", "edit", "run_task"]
 
 
 async def test_over_http_with_a_token(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from pool.agent.approvals import Approvals, NobodyThere, Unsettled
 from pool.agent.confinement import confine
 from pool.agent.rules.given import rules_of
 from pool.agent.rules.kept import KeptApprovals
+from pool.agent.secretuse import session_secrets
 from pool.config.settings import Mode, Settings, SettingsError
 from pool.wire.coerce import coerce
 from pool_tools import Effect, Tool, ToolError, ToolResult
@@ -77,7 +78,10 @@ async def offered(settings: Settings, names: Sequence[str]) -> AsyncGenerator[Of
         confinement = await confine(settings, stack)
         workspace = Workspace(settings.workspace)
         stack.callback(workspace.close)
-        toolbox = Toolbox(workspace, confinement.found.sandbox, None, confinement.network)
+        # Others' models get none of the user's secrets, and see none.
+        secrets = (await asyncio.to_thread(session_secrets, settings.workspace)).secrets.masking()
+        workspace.mask = secrets.mask
+        toolbox = Toolbox(workspace, confinement.found.sandbox, None, confinement.network, secrets)
         stack.push_async_callback(toolbox.close)
         confined = confinement.found.sandbox.name != NoSandbox.name
         tools = _chosen(toolbox.tools, names)

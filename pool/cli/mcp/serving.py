@@ -32,7 +32,7 @@ from pool.cli.mcp.offering import ALL, READING, OfferedTools, offered
 from pool.cli.mcp.taskrun import ABOUT, PARAMETERS, RUN_TASK, run_task
 from pool.config.load import flag_values
 from pool.config.settings import Settings
-from pool.headless.configured import folder_of
+from pool.headless.configured import folder_of, tell
 from pool_tools import Effect, ToolResult
 
 LOOPBACK = "127.0.0.1"
@@ -57,7 +57,9 @@ def serve(args: argparse.Namespace) -> int:
         "approvals.mode": args.mode,
         "approvals.allow": args.allow,
     }
-    settings = settings_for(folder_of(args.dir), os.environ, flag_values(flags)).settings
+    loaded = settings_for(folder_of(args.dir), os.environ, flag_values(flags))
+    tell(loaded.warnings, "pool mcp serve")
+    settings = loaded.settings
     # What the SDK reports goes to stderr, never among the messages.
     logging.basicConfig(stream=sys.stderr, level=logging.ERROR)
     return asyncio.run(_serve(settings, flags, args.tools or READING, args.port))

@@ -55,11 +55,15 @@ class DirectCompositor(Compositor):
         self, full: bool = False, screen_stack: list[Screen[Any]] | None = None, simplify: bool = False
     ) -> RenderableType | None:
         if full or self.size.region in self._dirty_regions:
-            return super().render_update(full, screen_stack, simplify)
+            return self._by_textual(full, screen_stack, simplify)
         alone = self._take_alone()
-        rest = super().render_update(full, screen_stack, simplify)
+        rest = self._by_textual(full, screen_stack, simplify)
         placed = [strip for widget, regions in alone.items() for strip in self._strips(widget, regions)]
         return PlacedStrips(placed, rest) if placed else rest
+
+    def _by_textual(self, full: bool, screen_stack: list[Screen[Any]] | None, simplify: bool) -> RenderableType | None:
+        made = super().render_update(full, screen_stack, simplify)  # pyright: ignore[reportUnknownMemberType] a screen's result is left open
+        return made
 
     def _take_alone(self) -> dict[Widget, list[Region]]:
         """The changes that lie within one widget each; they are no longer among `_dirty_regions`."""

@@ -23,6 +23,7 @@ from pool import __version__
 from pool.wire.connection import classify_exception
 from pool.wire.endpoint import Endpoint, authorization, redact
 from pool.wire.errors import ProblemKind, ServerProblem, classify_response
+from pool.wire.gathering import Gathering
 from pool.wire.inflate import KNOWN_ENCODINGS, Inflater
 
 if TYPE_CHECKING:
@@ -33,18 +34,6 @@ IDLE_SECONDS = 300.0
 
 CONNECT_SECONDS = 10.0
 WRITE_SECONDS = 600.0
-SMALL_BYTES = 4096
-BUFFERED_SECONDS = 0.0002
-FAST_SECONDS = 0.003
-GATHER_SECONDS = 0.008
-"""After a piece under so many bytes that came over the network so soon after the one before, more is let come for a
-while: at a thousand tokens a second a wake-up costs more than the token that it brings, and nobody sees 8 ms."""
-
-TOO_FAST_SECONDS = 0.0005
-STEADY_PIECES = 16
-"""That begins after so many pieces in a row that did not come sooner than any model writes: of what is only handed on,
-megabytes would come in that time, and a thought that runs away would be seen too late."""
-
 KEEP_ALIVE_SECONDS = 4.0
 """How long an unused connection is kept: a little less than uvicorn keeps its end."""
 
@@ -104,8 +93,7 @@ class StreamedReply:
 
         raw = self._response.aiter_raw()
         clock = asyncio.get_running_loop().time
-        arrived = 0.0
-        steady = 0
+        gathering = Gathering()
         while True:
             asked = clock()
             limit = self._idle_seconds if self.received and self._idle_seconds > 0 else None
@@ -125,17 +113,10 @@ class StreamedReply:
                 raise classify_exception(exc, self._endpoint, self.received) from exc
             if data:
                 self.received = True
-                now = clock()
-                # What was buffered already comes at once; only a piece that was waited for came over the network.
-                waited = now - asked > BUFFERED_SECONDS
-                fast = waited and len(data) < SMALL_BYTES and TOO_FAST_SECONDS < now - arrived < FAST_SECONDS
-                if waited or len(data) >= SMALL_BYTES:
-                    steady = steady + 1 if fast else 0
-                arrived = now if waited else arrived
+                pause = gathering.pause(len(data), asked, clock())
                 yield data
-                if fast and steady > STEADY_PIECES:
-                    await asyncio.sleep(GATHER_SECONDS)
-                    arrived = clock()
+                if pause:
+                    await asyncio.sleep(pause)
 
     def _inflater(self) -> Inflater | None:
         encoding = self.headers.get("content-encoding", "identity").strip().lower()

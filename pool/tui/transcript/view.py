@@ -110,7 +110,7 @@ class TranscriptView(ScrollView, can_focus=True):
 
     def _relayout(self) -> None:
         """Lay out for another width or theme, if there is one. The row at the top stays where it is."""
-        width = max(2, self.size.width - self.scrollbar_size_vertical - MARGIN_CELLS)
+        width = max(2, self._row_cells - MARGIN_CELLS)
         look = palette(lambda name: self.get_component_rich_style(name, partial=True), self._code_style)
         store, base = self.store, self.rich_style
         if base != self._base:
@@ -175,7 +175,7 @@ class TranscriptView(ScrollView, can_focus=True):
         if self.scroll_offset.y == before and changed:
             top = max(0, min(changed) - before)
             if top < self.size.height:
-                self.refresh(Region(0, top, self.size.width, self.size.height - top))
+                self._refresh_rows(top)
         self.call_after_refresh(lambda: self._pace.drawn(start, time.monotonic()))
 
     def _changed_from(self, entry: Entry, old: Sequence[Line] | None) -> int:
@@ -258,7 +258,7 @@ class TranscriptView(ScrollView, can_focus=True):
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         old, new = round(old_value), round(new_value)
         if old != new:
-            self.refresh(self.size.region)
+            self._refresh_rows()
         if not self._moving and self.store.is_ready:
             if not new and old - new > self.size.height and len(self.store):
                 self.store.rows(self.store.entries[0])
@@ -272,8 +272,30 @@ class TranscriptView(ScrollView, can_focus=True):
 
     # -- drawing
 
+    @property
+    def _row_cells(self) -> int:
+        """How wide a row is: all but the scroll bar."""
+        return max(0, self.size.width - self.scrollbar_size_vertical)
+
+    def _refresh_rows(self, top: int = 0) -> None:
+        """Draw the rows of the view anew from top on. The scroll bar looks after itself."""
+        self.refresh(Region(0, top, self._row_cells, self.size.height - top))
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The rows of a part of the widget, straight from the lines' own strips where there is nothing to add.
+
+        Textual copies each row on the way, for borders and the like, at every frame.
+        """
+        if crop.column_span != (0, self._row_cells) or self.styles.gutter or self.opacity != 1:
+            return super().render_lines(crop)
+        background = self.background_colors[1]
+        strips = [self.render_line(y) for y in crop.line_range]
+        for change in self.get_line_filters():
+            strips = [strip.apply_filter(change, background) for strip in strips]
+        return strips
+
     def render_line(self, y: int) -> Strip:
-        store, width, base = self.store, self.size.width, self._base
+        store, width, base = self.store, self._row_cells, self._base
         found = store.line(y + self.scroll_offset.y) if store.is_ready else None
         if found is None:
             return Strip.blank(width, base)

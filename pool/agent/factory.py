@@ -450,7 +450,8 @@ def first_request(settings: Settings, model: str, prompt: str) -> bytes:
     shape = for_address(settings.base_url).shape
     workspace = Workspace(settings.workspace)
     try:
-        toolbox = Toolbox(workspace, NoSandbox())
+        use = session_secrets(settings.workspace, with_values=False)
+        toolbox = Toolbox(workspace, NoSandbox(), secrets=use.secrets)
         servers = mcp_servers(settings, toolbox.commands, lambda body: None)
         skills = SessionSkills(extensions_for(settings), settings.workspace, lambda body: None)
         more = (*skill_tools(skills), *web_tools(settings, None), *mcp_tools(servers, settings.window))

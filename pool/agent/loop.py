@@ -178,6 +178,12 @@ class Agent:
         """What compacting now would cost."""
         return self._room.price_to_compact()
 
+    def head_changed(self, why: str) -> None:
+        """Record the requests' head at once, since the history was written for it. Nothing before the first prompt."""
+        if self._head and self._head != self._replies.head_json:
+            self._head = self._replies.head_json
+            self.hub.emit(HeadSet(self._head, why))
+
     def _say_head(self) -> None:
         """Record the requests' head when it is new; a change within a session costs the server's cache, and is said."""
         head, before = self._replies.head_json, self._head

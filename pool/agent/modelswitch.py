@@ -188,6 +188,7 @@ class ModelSwitch:
         why = f"the model is {link.model} at {link.display}"
         self._recode(link, why)
         exchange.switch_server(link, RequestBuilder(head, link.dialect.shape), settings.think_tags, why)
+        self._agent.head_changed(why)
         self._agent.labels = replace(self._agent.labels, model=link.model, server=link.display)
         self.settings = settings
         await old.__aexit__(None, None, None)

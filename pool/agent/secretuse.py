@@ -83,8 +83,8 @@ def command_rule(pattern: str) -> Rule:
     return rule
 
 
-def session_secrets(workspace: Path) -> SecretUse:
-    """The user's secrets that hold in a workspace, with their values. Blocks while the keyring is asked.
+def session_secrets(workspace: Path, *, with_values: bool = True) -> SecretUse:
+    """The user's secrets that hold in a workspace. with_values: the keyring is asked, which may block for a while.
 
     Never raises: a secret that cannot be had is there without a value, and said.
     """
@@ -100,8 +100,8 @@ def session_secrets(workspace: Path) -> SecretUse:
     secrets: list[CommandSecret] = []
     silent = ""
     for one in kept:
-        value, silent = _value(store, one, silent)
-        if not value:
+        value, silent = _value(store, one, silent) if with_values else ("", "")
+        if with_values and not value:
             notes.append(f"the secret {one.name} cannot be had: {silent}")
         secrets.append(CommandSecret(one.name, one.variable, value))
     return SecretUse(workspace, CommandSecrets(secrets), {one.name: one.commands for one in kept}, notes)

@@ -82,6 +82,7 @@ def values(kind: Values) -> list[tuple[str, str]]:
 def _models() -> list[str]:
     """The configured model, and those of the last sessions."""
     from pool.config.load import load_settings
+    from pool.config.modelchoice import profile_servers
     from pool.config.settings import SettingsError
     from pool.sessions.index import SessionIndex
     from pool.sessions.store import sessions_folder
@@ -90,6 +91,8 @@ def _models() -> list[str]:
     try:
         configured = load_settings(Path.cwd(), os.environ, with_key=False).settings.model
         found |= dict.fromkeys([configured] if configured else [])
+        profiles = profile_servers(Path.cwd(), os.environ)
+        found |= dict.fromkeys(f"{one.name}:{one.model}" for one in profiles if one.base_url or one.model)
     except SettingsError:
         pass
     with SessionIndex(sessions_folder(), lambda text: None) as index:

@@ -184,3 +184,23 @@ def test_a_history_is_written_in_the_form_of_the_new_server() -> None:
     history.replace([], after)
     assert history.recoded(encode, ReasoningField.REASONING_CONTENT) == []
     assert [m.data for m in history.messages[1:]] == [m.data for m in after]
+
+
+async def test_a_session_whose_messages_were_written_anew_goes_on(work: Path) -> None:
+    """Between OpenAI's form and Ollama's own, before any prompt was worked there."""
+    read = say(whole("read", path="a.py"), finish("tool_calls"), usage(3_000, 20))
+    async with ModelServer(read, answer("One.")) as first:
+        address = first.url.replace("/v1", "/api")
+        configure(work, f"[profiles.own.server]\nbase_url = '{address}'\nmodel = '{OTHER}'\n")
+        settings = settings_of(work, first.url)
+        async with open_session(settings, NobodyThere()) as session:
+            conversation = Conversation(session)
+            await conversation.submit("Do it.")
+            done = await execute("/model own: --yes", conversation)
+            assert done.ok, done.lines
+            before = [m.data for m in session.agent.history.messages]
+            assert b'"tool_name":"read"' in before[3]
+            log = session.hub.session
+        async with open_session(replace(settings, resume=log), NobodyThere()) as session:
+            assert Conversation(session).status().server == address
+            assert [m.data for m in session.agent.history.messages] == before

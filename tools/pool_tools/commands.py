@@ -93,7 +93,7 @@ class Commands:
         secrets are the names of those that it gets.
         """
         argv = (self.program("bash") or _FALLBACK_SHELL, "-c", command)
-        if not self.secrets:
+        if not self.secrets and not self.secrets.mask:
             return await self.run(argv, limit, on_output, on_restored=on_restored)
         env = self.secrets.environment(secrets)
         # Of every command: one that got no secret may print a file that another wrote.

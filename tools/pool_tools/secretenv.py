@@ -29,6 +29,12 @@ class CommandSecrets:
         self._secrets = {secret.name: secret for secret in secrets}
         self.mask = Mask({secret.name: secret.value for secret in secrets if secret.value})
 
+    def masking(self) -> CommandSecrets:
+        """The same for commands that are given none: no output shows a value."""
+        view = CommandSecrets()
+        view.mask = self.mask
+        return view
+
     def __bool__(self) -> bool:
         return bool(self._secrets)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pool.events import ChangedFile, RunFinished, Usage, UsageReported
+from pool.events import ChangedFile, RunFinished, TaskProgress, Usage, UsageReported
 from pool.facekit.clean import one_line
 
 MOST_FILES = 4
@@ -51,6 +51,12 @@ def _files(changes: tuple[ChangedFile, ...]) -> str:
     named = ", ".join(f"{one_line(c.path)} +{c.added} -{c.removed}" for c in changes[:MOST_FILES])
     more = len(changes) - MOST_FILES
     return f"changed {named}{f' and {more} more' if more > 0 else ''}"
+
+
+def task_words(body: TaskProgress) -> str:
+    """How far a subagent is: "3 turns, 12k tokens"."""
+    tokens = f"{body.tokens / 1000:.0f}k" if body.tokens >= 1000 else f"{body.tokens:,}"
+    return f"{body.turns} turn{'s' if body.turns != 1 else ''}, {tokens} tokens"
 
 
 def plan_words(decision: str, mode: str) -> str:

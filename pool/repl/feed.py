@@ -31,11 +31,12 @@ from pool.events import (
     RunStarted,
     Steered,
     StopReason,
+    TaskProgress,
     TurnFinished,
     TurnStarted,
 )
 from pool.facekit.clean import clean, cut, expand, one_line
-from pool.facekit.words import closing_words, plan_words
+from pool.facekit.words import closing_words, plan_words, task_words
 from pool.repl.ink import Ink, Role
 from pool.repl.prose import Prose
 from pool.repl.results import Call, finished_lines
@@ -100,6 +101,9 @@ class Feed:
                 self._course(body)
             case MessageAdded():
                 self._message(body)
+            case TaskProgress():
+                if event.envelope.call in self._calls:
+                    self._calls[event.envelope.call].note = task_words(body)
             case _:
                 self._remark(body)
 
@@ -113,7 +117,8 @@ class Feed:
         return [line for call in self._calls.values() if call.started for line in self._live_call(call)]
 
     def _live_call(self, call: Call) -> list[str]:
-        return [call.head, *(f"  {line}" for line in call.output.tail)]
+        head = " · ".join(part for part in (call.head, call.note) if part)
+        return [head, *(f"  {line}" for line in call.output.tail)]
 
     def asked(self, call: str) -> None:
         """A person has been shown what a call would do."""

@@ -76,7 +76,10 @@ class Output:
 
 @dataclass(slots=True)
 class Call:
-    """A call on its way. kind says what preview is: command, diff or text. asked: a person has seen the preview."""
+    """A call on its way. kind says what preview is: command, diff or text. asked: a person has seen the preview.
+
+    note says how far it is, where it tells.
+    """
 
     name: str
     title: str = ""
@@ -84,6 +87,7 @@ class Call:
     preview: str = ""
     started: float = 0.0
     asked: bool = False
+    note: str = ""
     output: Output = field(default_factory=Output)
 
     @property

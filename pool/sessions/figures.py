@@ -35,7 +35,8 @@ class Figures:
     decode from there to the end of the reply, working while at least one call runs, approvals until an answer, run_time
     all of it. The pairs read_ and written_ cover the replies that say something about speed: counted by the server, and
     for reading with enough tokens that were not cached. tools counts calls as `name status`, tool_time their seconds by
-    name; steps say how edits found their text; guards are counted as `name action`, ends by stop reason.
+    name; steps say how edits found their text; guards are counted as `name action`, ends by stop reason, tasks of
+    subagents as `kind reason`. task_tokens are what these read and wrote: it counts in their own sessions.
     """
 
     runs: int = 0
@@ -56,12 +57,14 @@ class Figures:
     read_seconds: float = 0.0
     written_tokens: int = 0
     written_seconds: float = 0.0
+    task_tokens: int = 0
     tools: dict[str, float] = field(default_factory=dict[str, float])
     tool_time: dict[str, float] = field(default_factory=dict[str, float])
     steps: dict[str, float] = field(default_factory=dict[str, float])
     guards: dict[str, float] = field(default_factory=dict[str, float])
     repairs: dict[str, float] = field(default_factory=dict[str, float])
     ends: dict[str, float] = field(default_factory=dict[str, float])
+    tasks: dict[str, float] = field(default_factory=dict[str, float])
 
     def add(self, other: Figures) -> None:
         """Add another's sums to these."""
@@ -136,6 +139,11 @@ class _Fold:
                 self._call_finished(figures, row, call, mono)
             case "guard.fired":
                 bump(figures.guards, f"{text_of(row.get('guard'))} {text_of(row.get('action'))}")
+            case "task.finished":
+                bump(figures.tasks, f"{text_of(row.get('kind'))} {text_of(row.get('reason'))}")
+                usage: Any = row.get("usage")
+                used = cast(dict[str, Any], usage) if isinstance(usage, dict) else {}
+                figures.task_tokens += count_of(used.get("prompt")) + count_of(used.get("completion"))
             case "run.finished":
                 self._last = mono
                 self.end_run(text_of(row.get("reason")))

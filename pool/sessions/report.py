@@ -42,6 +42,8 @@ def report(figures: Figures, sessions: int) -> list[tuple[str, str]]:
     if f.steps:
         steps = {_STEPS.get(name, name): f.steps[name] for name in sorted(f.steps, key=_looseness)}
         lines.append(("edits found by", _listed(steps)))
+    if f.tasks:
+        lines.append(("subagents", f"{f.task_tokens:,} tokens, in sessions of their own; {_listed(f.tasks)}"))
     if f.guards:
         lines.append(("guards", _listed(f.guards)))
     if f.repairs:

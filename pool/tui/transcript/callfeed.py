@@ -14,7 +14,9 @@ from pool.events import (
     CallProposed,
     CallStarted,
     Event,
+    TaskProgress,
 )
+from pool.facekit.words import task_words
 from pool.tui.transcript.card import CallFacts, CallState, ToolCard
 from pool.tui.transcript.gone import Gone
 from pool.tui.transcript.widget import BlockHandle, Transcript
@@ -49,6 +51,8 @@ class CallFeed:
                     self._allowed(call)
             case CallStarted():
                 self._further(call, state=CallState.RUNNING, started=time.monotonic())
+            case TaskProgress():
+                self._further(call, note=task_words(body))
             case CallFinished():
                 self._finished(call, body)
             case _:

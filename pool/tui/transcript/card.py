@@ -68,7 +68,8 @@ class CallFacts:
 
     title is one line; preview is a command, a unified diff or text, as preview_kind says. chars and path are of
     arguments that are still being written. why says what approval waits for or why the call was not run. started is
-    on the monotonic clock, 0 if the call did not start. exit_status is None where the tool has none.
+    on the monotonic clock, 0 if the call did not start. exit_status is None where the tool has none. note is what it
+    does now, for a running call that tells.
     """
 
     name: str
@@ -85,6 +86,7 @@ class CallFacts:
     exit_status: int | None = None
     added: int = 0
     removed: int = 0
+    note: str = ""
 
 
 @dataclass(slots=True)
@@ -183,7 +185,7 @@ class ToolCard(Block):
             case CallState.WAITING:
                 return ["waits for your answer"]
             case CallState.RUNNING:
-                return [f"running {duration(now - facts.started)}"]
+                return [*filter(None, (facts.note,)), f"running {duration(now - facts.started)}"]
             case CallState.PROPOSED:
                 return []
             case _:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,7 +20,7 @@ class Talks(ScriptedServer):
     documents are what GETs are answered with, by the end of their path.
     """
 
-    def __init__(self, scripts: dict[str, Sequence[Step]], documents: dict[str, Any] | None = None) -> None:
+    def __init__(self, scripts: Mapping[str, Sequence[Step]], documents: Mapping[str, Any] | None = None) -> None:
         super().__init__(self._answer, "127.0.0.1")
         self.scripts = scripts
         self.documents = documents or {}

@@ -8,6 +8,7 @@ import hmac
 import logging
 import os
 import secrets
+import socket
 import sys
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, MutableMapping, Sequence
 from typing import Any
@@ -31,7 +32,7 @@ from pool.agent.configured import settings_for
 from pool.cli.mcp.offering import ALL, READING, OfferedTools, offered
 from pool.cli.mcp.taskrun import ABOUT, PARAMETERS, RUN_TASK, run_task
 from pool.config.load import flag_values
-from pool.config.settings import Settings
+from pool.config.settings import Settings, SettingsError
 from pool.headless.configured import folder_of, tell
 from pool_tools import Effect, ToolResult
 
@@ -135,12 +136,20 @@ async def _http(server: Server[Any], port: int) -> None:
     app = _with_token(server.streamable_http_app(streamable_http_path=PATH, host=LOOPBACK), token)
     config = uvicorn.Config(app, host=LOOPBACK, port=port, log_level="error", ws="none", timeout_graceful_shutdown=1)
     running = uvicorn.Server(config)
-    listening = config.bind_socket()
+    listening = _listening(port)
     sys.stderr.write(f"http://{LOOPBACK}:{listening.getsockname()[1]}{PATH}\n")
     if TOKEN_VARIABLE not in os.environ:
         sys.stderr.write(f"header of each request: Authorization: Bearer {token}\n")
     sys.stderr.flush()
     await running.serve(sockets=[listening])
+
+
+def _listening(port: int) -> socket.socket:
+    """Raises `SettingsError`."""
+    try:
+        return socket.create_server((LOOPBACK, port))
+    except (OSError, OverflowError) as error:
+        raise SettingsError(f"--port {port} cannot be listened at: {error}; --port 0 takes any that is free") from None
 
 
 def _with_token(app: App, token: str) -> App:

@@ -1,4 +1,4 @@
-"""The keys of hooks and of diagnostics after edits."""
+"""The keys of hooks and of diagnostics after edits. What they make is imported where somebody sets them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,39 @@ import re
 from collections.abc import Mapping
 from typing import cast
 
-from pool.config.diagnostics import AUTO, BUILT_IN, commands_of, servers_of
-from pool.config.hooks import MOST_SECONDS, HookPoint, OnError, for_checkout, hooks_of
+from pool.config.diagnostics import AUTO, BUILT_IN
 from pool.config.keys import Key, Trust
 from pool.config.kinds import Choice, Count, Number, Switch, Text, Texts
 from pool.config.tablekind import NamedTables, Names
+
+POINTS = ("session-start", "prompt", "before-tool", "after-tool", "before-compaction", "stop")
+ON_ERROR = ("allow", "deny")
+MOST_SECONDS = 600.0
+"""Longest limit that a hook may have."""
+
+
+def _hooks_of(value: object) -> object:
+    from pool.config.hooks import hooks_of
+
+    return hooks_of(value)
+
+
+def _for_checkout(value: object) -> tuple[object, str]:
+    from pool.config.hooks import for_checkout
+
+    return for_checkout(value)
+
+
+def _commands_of(value: object) -> object:
+    from pool.config.checkers import commands_of
+
+    return commands_of(value)
+
+
+def _servers_of(value: object) -> object:
+    from pool.config.checkers import servers_of
+
+    return servers_of(value)
 
 
 class Pattern(Text):
@@ -39,11 +67,11 @@ _HOOKS = NamedTables(
     "hooks, each with on and command",
     '{ on = "after-tool", match = "write", command = "make lint" }',
     {
-        "on": Choice(tuple(HookPoint)),
+        "on": Choice(POINTS),
         "command": Text(lines=True),
         "match": Text(),
         "seconds": Number(least=0.1, most=MOST_SECONDS),
-        "on_error": Choice(tuple(OnError)),
+        "on_error": Choice(ON_ERROR),
         "sandbox": Switch(),
         "disabled": Switch(),
     },
@@ -72,9 +100,9 @@ HOOK_KEYS: tuple[Key, ...] = (
         "`on_error`, `sandbox`, `disabled`; see hooks.md.",
         "hooks",
         danger="these commands run, in the sandbox, and may block or change what the agent does",
-        make=hooks_of,
+        make=_hooks_of,
         adds=True,
-        for_checkout=for_checkout,
+        for_checkout=_for_checkout,
         lines=_command_lines,
     ),
     Key(
@@ -91,7 +119,7 @@ HOOK_KEYS: tuple[Key, ...] = (
         "Further checkers by name (`[diagnostics.commands.NAME]`), with a pattern for the lines that they print.",
         "diagnostics.commands",
         danger="these commands run, in the sandbox, after each edit",
-        make=commands_of,
+        make=_commands_of,
         adds=True,
         lines=_command_lines,
     ),
@@ -101,7 +129,7 @@ HOOK_KEYS: tuple[Key, ...] = (
         "Language servers by name (`[diagnostics.servers.NAME]`).",
         "diagnostics.servers",
         danger="these programs run, in the sandbox, as long as a session does",
-        make=servers_of,
+        make=_servers_of,
         adds=True,
         lines=_command_lines,
     ),

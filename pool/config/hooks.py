@@ -11,7 +11,6 @@ PROJECTS = "project/"
 """How the names of hooks of a checkout's files begin, so that none takes the place of one of the user's own."""
 
 USUAL_SECONDS = 30.0
-MOST_SECONDS = 600.0
 
 
 class HookPoint(StrEnum):

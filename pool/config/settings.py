@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pool.config.agents import AgentSettings, SubagentSettings
 from pool.config.diagnostics import DiagnosticsSettings
 from pool.config.guards import GuardSettings
-from pool.config.hooks import Hook
 from pool.config.interface import InterfaceSettings
 from pool.config.mcp import McpSettings
 from pool.config.web import WebSettings
+
+if TYPE_CHECKING:
+    from pool.config.hooks import Hook
 
 USUAL_PORTS = (8000, 30000, 8080, 11434, 1234)
 """Where local servers listen by default: vLLM, SGLang, llama.cpp, Ollama, LM Studio."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, cast
 
 from pool.config.kinds import Kind, Texts
@@ -13,17 +12,14 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
 """Names of such tables: they stand in events, in messages and in results."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class NamedTables(Kind):
     """Tables by name. fields are what one may hold, needed what it must; what completes "a table of ...".
 
     Values that are texts or numbers are kept as the field's kind reads them, lists as lists.
     """
 
-    what: str
-    example: str
-    fields: Mapping[str, Kind] = field(default_factory=dict[str, Kind])
-    needed: tuple[str, ...] = ()
+    def __init__(self, what: str, example: str, fields: Mapping[str, Kind], needed: tuple[str, ...]) -> None:
+        self.what, self.example, self.fields, self.needed = what, example, fields, needed
 
     @property
     def words(self) -> str:
@@ -70,21 +66,31 @@ class NamedTables(Kind):
         }
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Names(Texts):
+class Names(Kind):
     """A list of some of these names."""
 
-    names: tuple[str, ...] = ()
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.names = names
 
     @property
     def words(self) -> str:
         return f"a list of {', '.join(self.names)}"
 
+    @property
+    def textual(self) -> bool:
+        return False
+
     def read(self, value: object) -> tuple[str, ...]:
-        texts = super().read(value)
+        try:
+            texts = Texts().read(value)
+        except ValueError:
+            raise self._no() from None
         if any(text not in self.names for text in texts):
             raise self._no()
         return texts
+
+    def parse(self, text: str) -> tuple[str, ...]:
+        return self.read([text])
 
     def schema(self) -> dict[str, Any]:
         return {"type": "array", "items": {"enum": list(self.names)}}

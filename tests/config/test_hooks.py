@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pool.config.hookkeys import ON_ERROR, POINTS
 from pool.config.hooks import Hook, HookPoint, OnError
 from pool.config.settings import SettingsError
 from tests.config.places import Home
@@ -19,6 +20,10 @@ seconds = 5
 on_error = "deny"
 sandbox = false
 """
+
+
+def test_the_words_of_the_configuration_are_those_of_the_code() -> None:
+    assert (tuple(HookPoint), tuple(OnError)) == (POINTS, ON_ERROR)
 
 
 def test_a_hook_is_read_whole(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 
-from pool.config.diagnostics import AUTO, CheckCommand, DiagnosticsSettings
+from pool.config.checkers import CheckCommand
+from pool.config.diagnostics import AUTO, DiagnosticsSettings
 from pool.extend.diagnostics import parsing
 from pool.extend.diagnostics.parsing import Parser
 from pool_tools.commands import Commands

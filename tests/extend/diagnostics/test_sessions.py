@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from pool.config.diagnostics import CheckCommand, DiagnosticsSettings, LanguageServer
+from pool.config.checkers import CheckCommand, LanguageServer
+from pool.config.diagnostics import DiagnosticsSettings
 from pool.config.hooks import Hook, HookPoint
 from pool.config.settings import SandboxChoice
 from pool.events import CallFinished, Notice

@@ -7,7 +7,7 @@ import os
 from fnmatch import fnmatch
 from typing import Any, cast
 
-from pool.config.diagnostics import LanguageServer
+from pool.config.checkers import LanguageServer
 from pool.extend.diagnostics.lsp.client import Diagnostic, LanguageClient, ServerGone
 from pool.extend.diagnostics.lsp.process import ServerProcess, start_server
 from pool.extend.diagnostics.parsing import MOST_PARSED, problem

@@ -15,7 +15,7 @@ MOST_BYTES = 8 * 1024 * 1024
 MOST_DEPTH = 8
 """Bounds of one folder with all that lies in it: files, their bytes together, and folders in folders."""
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _CHUNK_BYTES = 256 * 1024
 
 
@@ -32,7 +32,10 @@ class Listing:
 
 
 def has_controls(text: str) -> bool:
-    """Whether a text holds characters that a terminal or a reader could take for something else."""
+    """Whether a text holds characters that a terminal or a reader could take for something else.
+
+    Among them are the halves of characters by which Python stands for the bytes of a name that is no UTF-8.
+    """
     return bool(_CONTROL.search(text))
 
 

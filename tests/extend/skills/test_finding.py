@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -97,6 +98,9 @@ def test_what_a_hostile_checkout_may_bring(desk: Desk, tmp_path: Path) -> None:
         file.truncate(1 << 40)
     desk.skill("work/.pool/skills/\x1b[31mred", "---\nname: x\ndescription: d\n---\nx")
     (desk.skill("work/.pool/skills/odd-file") / "a\nb").touch()
+    os.mkdir(os.fsencode(skills) + b"/no-utf8-\xff")
+    (desk.skill("work/.pool/skills/pipe") / "SKILL.md").unlink()
+    os.mkfifo(skills / "pipe" / "SKILL.md")
     found = find(desk)
     assert (found.own, found.waiting) == ((), ())
     said = {fault.place.rpartition("/")[2]: fault.text for fault in found.faults}
@@ -106,6 +110,8 @@ def test_what_a_hostile_checkout_may_bring(desk: Desk, tmp_path: Path) -> None:
     assert "more than 300 files" in said["many-files"]
     assert "8,388,608 bytes" in said["sparse"]
     assert "control characters" in said["?[31mred"]
+    assert "control characters" in said["no-utf8-?"]
+    assert "no regular file" in said["pipe"]
     assert "a?b: its name has control characters" in said["odd-file"]
     shutil.rmtree(skills)
     skills.symlink_to(tmp_path / "elsewhere")

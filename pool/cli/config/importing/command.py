@@ -62,7 +62,8 @@ def _read(agent: str) -> Found:
 
 
 def _shown(found: Found, here: Here) -> Iterator[str]:
-    yield "Read: " + ", ".join(str(path) for path in found.files)
+    if found.files:
+        yield "Read: " + ", ".join(str(path) for path in found.files)
     for action, rules in found.rules.items():
         if rules:
             yield f"\nRules, {action.value}:"

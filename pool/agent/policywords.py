@@ -6,7 +6,7 @@ from pool_tools import Effect
 
 _FILES = "file tools work inside the workspace only and follow no link out of it"
 _FOREIGN = "the server's program does it, and Pool sees its answer only; what holds that program is said with the call"
-_WEB = "Pool asks that host itself, without cookies, logins or keys of yours; what the address says leaves this machine"
+_WEB = "Pool asks that host itself, with no cookies or logins of yours; what is asked for leaves this machine"
 _LEAVES = "outside the sandbox: with the network, your own settings and your own keys"
 
 

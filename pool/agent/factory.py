@@ -23,20 +23,20 @@ from pool.agent.guards.calls import LoopGuard, PingPongGuard, ProgressGuard
 from pool.agent.guards.claims import ClaimsGuard
 from pool.agent.guards.replies import ReplyGuard
 from pool.agent.guards.thinking import ThinkingGuard
-from pool.agent.history import History
+from pool.agent.history import INTERRUPTED, History
 from pool.agent.hooksetup import session_hooks
 from pool.agent.hub import EventHub
 from pool.agent.instructions import RELOAD, SessionInstructions, instructions_for
 from pool.agent.limits import Limits
 from pool.agent.loop import Agent, Labels
 from pool.agent.mcptools import mcp_servers, mcp_tools
-from pool.agent.modelswitch import ModelSwitch, as_left
+from pool.agent.modelswitch import ModelSwitch, as_left, recode
 from pool.agent.netasking import NetworkAsking
 from pool.agent.plan import ASK
 from pool.agent.policywords import policy_words
 from pool.agent.prompt import system_prompt
 from pool.agent.questions import WaitingClock
-from pool.agent.resume import Opened, check_shape, open_log
+from pool.agent.resume import Opened, open_log, other_form
 from pool.agent.room import RoomMaker
 from pool.agent.rules.given import rules_of
 from pool.agent.rules.kept import KeptApprovals
@@ -373,7 +373,6 @@ def _assemble(
     checks: EditChecks | None,
 ) -> tuple[Agent, ReplyStream]:
     shape = link.dialect.shape
-    check_shape(opened.earlier, native=shape.sets_window)
     head = Head(
         model=link.model,
         thinking=settings.thinking,
@@ -394,6 +393,9 @@ def _assemble(
     history = History(prompt, hub.emit, masked(shape.encode, hub.mask), opened.earlier.messages)
     steering = Steering(history, hub)
     replies.user_waits = steering.wants
+    if other_form(opened.earlier, native=shape.sets_window):
+        history.close_calls(INTERRUPTED)
+        recode(history, replies, hub, link.dialect, f"the session goes on at {link.display}")
     compactor = Compactor(
         *(replies, hub, clear_ledger),
         at_share=settings.compact_at,

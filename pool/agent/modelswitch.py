@@ -22,8 +22,11 @@ from pool.wire.request import RequestBuilder, Sampling
 
 if TYPE_CHECKING:
     from pool.agent.confinement import Confinement
+    from pool.agent.history import History
+    from pool.agent.hub import EventHub
     from pool.agent.loop import Agent
     from pool.agent.streaming import ReplyStream
+    from pool.wire.dialects import Dialect
     from pool_tools.toolbox import Toolbox
 
 SETTING = "model"
@@ -186,7 +189,7 @@ class ModelSwitch:
             window=settings.window,
         )
         why = f"the model is {link.model} at {link.display}"
-        self._recode(link, why)
+        recode(self._agent.history, self._replies, self._agent.hub, link.dialect, why)
         exchange.switch_server(link, RequestBuilder(head, link.dialect.shape), settings.think_tags, why)
         self._agent.head_changed(why)
         self._agent.labels = replace(self._agent.labels, model=link.model, server=link.display)
@@ -196,18 +199,6 @@ class ModelSwitch:
         named = ModelChoice(switch.choice.profile, switch.choice.model or link.model)
         self._agent.hub.emit(SettingChanged(SETTING, str(named), text))
         return text
-
-    def _recode(self, link: ServerLink, why: str) -> None:
-        """Write the history as the new server takes it: the form of messages, the name of the reasoning field."""
-        history, dialect = self._agent.history, link.dialect
-        encode = masked(dialect.shape.encode, self._agent.hub.mask)
-        changed = history.recoded(encode, dialect.reasoning_history)
-        if not changed:
-            return
-        tokens = self._replies.estimate(history.data).tokens
-        detail = f"{why}: the messages are written in its form, none is lost"
-        self._agent.hub.emit(Compacted(tokens, tokens, detail, len(changed)))
-        history.replace([], changed)
 
     @property
     def _began(self) -> bool:
@@ -250,6 +241,17 @@ async def _asked(settings: Settings) -> ServerLink:
         await link.client.transport.aclose()
         raise
     return link
+
+
+def recode(history: History, replies: ReplyStream, hub: EventHub, dialect: Dialect, why: str) -> None:
+    """Write a history as another server takes it: the form of messages, the name of the reasoning field."""
+    changed = history.recoded(masked(dialect.shape.encode, hub.mask), dialect.reasoning_history)
+    if not changed:
+        return
+    tokens = replies.estimate(history.data).tokens
+    hub.emit(Compacted(tokens, tokens, f"{why}: the messages are written in its form, none is lost", len(changed)))
+    replies.announce_break(why)
+    history.replace([], changed)
 
 
 def as_left(settings: Settings, value: str) -> Settings:

@@ -97,8 +97,6 @@ def _looked_at(settings: Settings) -> Opened:
     return Opened(new_id(), earlier=resumed(rows))
 
 
-def check_shape(earlier: Resumed, *, native: bool) -> None:
-    """Refuse to send a session's messages to an API of another form. Raises `SettingsError`."""
-    if earlier.head and ("options" in json.loads(earlier.head)) is not native:
-        other = "not Ollama's own API" if native else "Ollama's own API (a base URL that ends in /api)"
-        raise SettingsError(f"the session was made with {other}; its messages have another form. Name the same server")
+def other_form(earlier: Resumed, *, native: bool) -> bool:
+    """Whether a session's messages have the form of another API than the one that it goes on with."""
+    return bool(earlier.head) and ("options" in json.loads(earlier.head)) is not native

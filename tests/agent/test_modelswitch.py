@@ -204,3 +204,8 @@ async def test_a_session_whose_messages_were_written_anew_goes_on(work: Path) ->
         async with open_session(replace(settings, resume=log), NobodyThere()) as session:
             assert Conversation(session).status().server == address
             assert [m.data for m in session.agent.history.messages] == before
+        back = replace(settings, resume=log, server_named=True)
+        async with open_session(back, NobodyThere()) as session:
+            await session.agent.run("And here.", "r")
+        assert not first.complaints
+        assert first.bodies[-1]["messages"][: len(first.bodies[1]["messages"])] == first.bodies[1]["messages"]

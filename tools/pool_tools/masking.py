@@ -13,6 +13,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
+from functools import cached_property
 from typing import Any, cast
 from urllib.parse import quote, quote_plus
 
@@ -44,11 +45,18 @@ class Mask:
         self._forms = tuple(by_length)
         self._raw = {form.encode(): words.encode() for form, words in self._names.items()}
         self._raw_forms = tuple(form.encode() for form in by_length)
-        self._pattern = re.compile("|".join(map(re.escape, by_length)) or r"(?!)")
-        self._raw_pattern = re.compile(b"|".join(map(re.escape, self._raw_forms)) or rb"(?!)")
 
     def __bool__(self) -> bool:
         return bool(self._forms)
+
+    # Made when something is found: that takes 0.1 s for a long value of many lines, and mostly nothing is.
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        return re.compile("|".join(map(re.escape, self._forms)))
+
+    @cached_property
+    def _raw_pattern(self) -> re.Pattern[bytes]:
+        return re.compile(b"|".join(map(re.escape, self._raw_forms)))
 
     def text(self, text: str) -> str:
         """text without any value."""

@@ -19,7 +19,7 @@ class QuestionPanel(AnswerPanel[Question, "Answer | None"]):
     """Answers by digit, in own words, or none."""
 
     DEFAULT_CSS = """
-    QuestionPanel { max-height: 60%; }
+    QuestionPanel { max-height: 60vh; }
     QuestionPanel > #text { height: auto; color: $text; text-style: bold; }
     QuestionPanel > #offers { height: auto; color: $text; }
     """

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.tui.moreviews import LOOKS, clear
 from tests.tui.views import VIEWS, StillApp
 
 FOLDER = Path(__file__).parent / "snapshots"
@@ -42,6 +43,24 @@ async def test_a_view_says_what_it_said(name: str, tmp_path: Path) -> None:
         light = app.export_screenshot(title="Pool", simplify=True)
     compare(f"{name}-dark.svg", dark, tmp_path)
     compare(f"{name}-light.svg", light, tmp_path)
+
+
+async def test_further_views_say_what_they_said(tmp_path: Path) -> None:
+    """In one app; each in the theme of the one before first, since a change of colours takes longest."""
+    app, theme, drawn = StillApp("pool-dark"), "dark", dict[str, str]()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        for name, show in LOOKS:
+            await show(app, pilot)
+            await pilot.pause()
+            drawn[f"{name}-{theme}.svg"] = app.export_screenshot(title="Pool", simplify=True)
+            theme = "light" if theme == "dark" else "dark"
+            app.use_theme(f"pool-{theme}")
+            await pilot.pause()
+            drawn[f"{name}-{theme}.svg"] = app.export_screenshot(title="Pool", simplify=True)
+            await clear(app, pilot)
+    for name, picture in drawn.items():
+        compare(name, picture, tmp_path)
 
 
 def compare(name: str, drawn: str, folder: Path) -> None:

@@ -17,7 +17,7 @@ from pool.agent.rules.ruleset import RuleSet
 from pool.agent.rules.syntax import Action, RuleError, parse_rule
 from pool.config.hooks import Hook, HookPoint, OnError
 from pool.config.settings import SettingsError
-from pool.events import HookRan
+from pool.events import HookRan, Waiting
 from pool.extend.hooks.answer import Answer, HookFault, cleaned, read_answer
 from pool.extend.hooks.running import HookPlaces, run_hook
 from pool.wire.coerce import coerce
@@ -161,6 +161,7 @@ class SessionHooks:
     async def _one(self, hook: Hook, told: Mapping[str, Any], call: HookedCall | None) -> Answer:
         began = time.monotonic()
         call_id = call.id if call else ""
+        self._hub.emit(Waiting("hook", f"{hook.name} ({hook.point.value})"), call_id)
         try:
             ran = await run_hook(hook, *self.handed(hook.point, told), self._places)
             answer = _fitting(read_answer(hook.point, ran), call)

@@ -50,6 +50,7 @@ class Phase(StrEnum):
     TOOL = "running"
     APPROVAL = "waiting for your answer"
     RETRY = "trying again"
+    HOOK = "running a hook"
 
 
 _AT_SERVER = frozenset({Phase.PREFILL, Phase.THINKING, Phase.WRITING, Phase.ARGUMENTS})
@@ -60,6 +61,7 @@ _WAITING = {
     "loading": Phase.LOADING,
     "prefill": Phase.PREFILL,
     "retry": Phase.RETRY,
+    "hook": Phase.HOOK,
 }
 
 

@@ -50,6 +50,9 @@ OUTPUT_LINES = 12
 LIVE_LINES = 12
 """How many lines of a command's live output the progress shows before it says that there is more."""
 
+TITLED = frozenset({"task", "todo"})
+"""Tools of which the title says in a line what many lines of preview say."""
+
 LAST_LINES = 4
 """How many of the last lines of such an output it shows at the end."""
 
@@ -149,6 +152,7 @@ class Progress:
         self._titles: dict[str, str] = {}
         self._live: dict[str, int] = {}
         self._cut: set[str] = set()
+        self._heard = ""
         self._noticed = ""
 
     def show(self, event: Event) -> None:
@@ -206,12 +210,18 @@ class Progress:
                 title, rest = f"$ {first}", more
             case "diff":
                 title, rest = body.title or body.name, body.preview
+            case _ if body.name in TITLED:
+                title, rest = body.title or body.name, ""
             case _:
                 title, rest = body.preview or body.title or body.name, ""
         title = self._titles[call] = one_line(title)
         self._line(f"→ {title}{_indented(rest)}")
 
     def _output(self, text: str, call: str) -> None:
+        if call != self._heard and len(self._titles) > 1:
+            # Several calls write at the same time: say whose lines come now.
+            self._line(f"… {self._titles.get(call, '')}")
+        self._heard = call
         shown = self._live.get(call, 0)
         self._live[call] = shown + text.count("\n")
         if call in self._cut:
@@ -299,7 +309,7 @@ def _word(body: Body) -> str:
             return f"guard {guard}: {action}: {one_line(detail)}" + (f" ({one_line(cost)})" if cost else "")
         case HookRan():
             return one_line(body.line)
-        case Waiting(state=state, detail=detail, seconds=seconds) if state != "prefill":
+        case Waiting(state=state, detail=detail, seconds=seconds) if state not in ("prefill", "hook"):
             then = f", next try in {seconds:.1f} s" if seconds else ""
             return f"waiting ({state}): {one_line(detail)}{then}"
         case Notice(text=text):

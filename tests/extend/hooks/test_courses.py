@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pool.config.hooks import Hook, HookPoint, OnError
 from pool.config.settings import Budgets
-from pool.events import CallFinished, CallStarted, HookRan, Notice, StopReason
+from pool.events import CallFinished, CallStarted, HookRan, Notice, StopReason, Waiting
 from tests.cases.driver import ModelServer, answer, call, driving, finish, last_user, play, say, usage, whole
 
 WRITE = call("write", "c1", path="a.py", content="x=1\n")
@@ -24,6 +24,7 @@ async def test_a_stop_in_a_hook_after_a_call_keeps_the_calls_result_and_undo_tak
             while not (tmp_path / "hangs").exists():
                 await asyncio.sleep(0.01)
         run, _ = await driver.stop(running)
+        assert any(word.detail == "hang (after-tool)" for word in run.of(Waiting))
         (finished,) = run.of(CallFinished)
         assert (finished.status, {change.path for change in finished.changes}) == ("ok", {"a.py", "other", "hangs"})
         await driver.run("Go on.")

@@ -93,18 +93,19 @@ def session_secrets(workspace: Path, *, with_values: bool = True) -> SecretUse:
         return SecretUse(workspace)
     store = SecretStore(places.user, Keyring(os.environ))
     try:
-        kept = store.of(workspace)
+        every, kept = store.all(), store.of(workspace)
     except SettingsError as error:
         return SecretUse(workspace, notes=[f"no secrets for commands: {error}"])
     notes = list(store.warnings)
-    secrets: list[CommandSecret] = []
+    values: dict[KeptSecret, str] = {}
     silent = ""
-    for one in kept:
-        value, silent = _value(store, one, silent) if with_values else ("", "")
-        if with_values and not value:
+    for one in every if with_values else ():
+        values[one], silent = _value(store, one, silent)
+        if not values[one] and one in kept:
             notes.append(f"the secret {one.name} cannot be had: {silent}")
-        secrets.append(CommandSecret(one.name, one.variable, value))
-    return SecretUse(workspace, CommandSecrets(secrets), {one.name: one.commands for one in kept}, notes)
+    made = {one: CommandSecret(one.name, one.variable, values.get(one, "")) for one in every}
+    secrets = CommandSecrets([made[one] for one in kept], [made[one] for one in every if one not in kept])
+    return SecretUse(workspace, secrets, {one.name: one.commands for one in kept}, notes)
 
 
 def _value(store: SecretStore, secret: KeptSecret, silent: str) -> tuple[str, str]:

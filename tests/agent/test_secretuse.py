@@ -120,6 +120,9 @@ def test_a_project_has_its_own(home: Path) -> None:
     use = session_secrets(home / "work")
     assert use.secrets.names == ("TOKEN",)
     assert use.secrets.environment(["TOKEN"]) == {"OTHER": "of-this-project"}
+    # What other projects keep is not given to commands here, but not shown either.
+    assert use.secrets.mask.text("of-another-project") == "[secret ELSEWHERE]"
+    assert use.secrets.mask.text(VALUE) == "[secret TOKEN]"
     assert session_secrets(home).secrets.variable("TOKEN") == "MY_TOKEN"
     assert VALUE not in repr(store.all())
     for short in ("abc", "  abc   ", "a" * 100_000, "with\0nul"):

@@ -11,7 +11,7 @@ import base64
 import html
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any, cast
@@ -34,10 +34,10 @@ _FENCE = "-----"
 class Mask:
     """Replaces values, by their names. Immutable; without values it changes nothing."""
 
-    def __init__(self, values: Mapping[str, str]) -> None:
-        """values are secrets by their names, each at least `LEAST_CHARS` long."""
+    def __init__(self, values: Mapping[str, str], more: Iterable[tuple[str, str]] = ()) -> None:
+        """values are secrets by their names, each at least `LEAST_CHARS` long; more are others, names may repeat."""
         names: dict[str, str] = {}
-        for name, value in values.items():
+        for name, value in (*values.items(), *more):
             for form in _forms(value):
                 names.setdefault(form, name)
         self._names = {form: f"[secret {name}]" for form, name in names.items()}

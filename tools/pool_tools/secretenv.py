@@ -23,11 +23,12 @@ class CommandSecret:
 
 
 class CommandSecrets:
-    """The secrets of one session."""
+    """The secrets of one session. others are not for its commands; their values are not shown either."""
 
-    def __init__(self, secrets: Sequence[CommandSecret] = ()) -> None:
+    def __init__(self, secrets: Sequence[CommandSecret] = (), others: Sequence[CommandSecret] = ()) -> None:
         self._secrets = {secret.name: secret for secret in secrets}
-        self.mask = Mask({secret.name: secret.value for secret in secrets if secret.value})
+        values = {secret.name: secret.value for secret in secrets if secret.value}
+        self.mask = Mask(values, [(secret.name, secret.value) for secret in others if secret.value])
 
     def masking(self) -> CommandSecrets:
         """The same for commands that are given none: no output shows a value."""

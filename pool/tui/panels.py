@@ -103,7 +103,7 @@ class Rows(ScrollView):
 
     def show_items(self, items: Sequence[Item], chosen: int = 0) -> None:
         self.items, self.chosen = items, chosen
-        self.virtual_size = Size(self.size.width, len(items))
+        self.virtual_size = Size(0, len(items))
         self.refresh(layout=True)
         self._keep_in_view()
 
@@ -127,7 +127,7 @@ class Rows(ScrollView):
         from rich.segment import Segment
 
         number = y + int(self.scroll_offset.y)
-        width = self.size.width
+        width = self.scrollable_content_region.width
         if number >= len(self.items):
             empty = Segment("nothing fits" if not self.items and y == 0 else "", self.rich_style)
             return Strip([empty]).adjust_cell_length(width, self.rich_style)

@@ -160,7 +160,7 @@ class LineList(ScrollView, can_focus=True):
             self.post_message(self.Clicked(row))
 
     def render_line(self, y: int) -> Strip:
-        number, width = y + self._first, self.size.width
+        number, width = y + self._first, self.scrollable_content_region.width
         base = self.rich_style
         if number >= self.count:
             text = self.empty if not self.count and y == 0 else ""

@@ -28,11 +28,13 @@ class Talks(ScriptedServer):
         self.complaints: list[str] = []
         self.open: dict[str, int] = dict.fromkeys(scripts, 0)
         self.most_open = 0
+        self.authorizations: set[str] = set()
 
     async def _answer(self, exchange: Exchange) -> None:
         if exchange.method == "GET":
             await self._describe(exchange)
             return
+        self.authorizations.add(exchange.headers.get("authorization", ""))
         body = cast(Json, json.loads(exchange.body))
         first = str(body["messages"][1]["content"])
         word = next(word for word in self.scripts if word in first)

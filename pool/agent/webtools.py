@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from pool.config.settings import Settings, SettingsError
 from pool.config.web import WebSettings
@@ -51,11 +52,14 @@ def provider_of(web: WebSettings, environ: Mapping[str, str]) -> Provider:
 
     def value(found: re.Match[str]) -> str:
         if found[1] not in environ:
-            raise SettingsError(f"web.search_headers: the variable {found[1]} is not set; set it before you start Pool")
+            raise SettingsError(
+                f"the search of the web: the variable {found[1]} is not set; set it before you start Pool"
+            )
         return environ[found[1]]
 
+    url = _VARIABLE.sub(lambda found: quote(value(found), safe=""), web.search_url)
     headers = {name: _VARIABLE.sub(value, text) for name, text in web.search_headers}
-    return Provider(web.search_url, headers, dict(web.search_fields))
+    return Provider(url, headers, dict(web.search_fields))
 
 
 async def _opener(network: SessionNetwork | None) -> Opens:

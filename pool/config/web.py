@@ -15,7 +15,7 @@ TABLE = "Pages of the web, and a search. Both are off unless you switch them on.
 class WebSettings:
     """fetch: the model may ask for pages. search_url: the provider's address, with `{query}` in it; "" for no search.
 
-    search_headers may hold `${NAME}` for variables of the user's environment. search_fields say where its JSON keeps
+    It and search_headers may hold `${NAME}` for variables of the user's environment. search_fields say where its JSON keeps
     what, as in `pool_tools.web.provider.FIELDS`.
     """
 
@@ -41,10 +41,9 @@ WEB_KEYS = (
     Key(
         "web.search_url",
         Text(),
-        "Give the model a search: the address of a provider that answers in JSON, with `{query}` where the words go.",
+        "Give the model a search: the address of a provider that answers in JSON, with `{query}` for the words.",
         "web.search_url",
         danger="what the model searches for is sent there",
-        secret=True,
     ),
     Key(
         "web.search_headers",

@@ -113,8 +113,9 @@ def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         webtools.web_tools(Settings(tmp_path, web=FETCHING), None)
 
 
-def test_variables_stand_in_headers() -> None:
-    web = WebSettings(search_url="https://s.example/?q={query}", search_headers=(("X-Key", "${K}"),))
+def test_variables_stand_in_headers_and_in_the_address() -> None:
+    web = WebSettings(search_url="https://s.example/?k=${K}&q={query}", search_headers=(("X-Key", "${K}"),))
     provider = webtools.provider_of(web, {"K": "s3cret"})
     assert provider.headers == {"X-Key": "s3cret"}
+    assert provider.address("a b") == "https://s.example/?k=s3cret&q=a%20b"
     assert "s3cret" not in repr(provider)

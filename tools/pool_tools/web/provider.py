@@ -20,7 +20,7 @@ QUERY = "{query}"
 class Provider:
     """url is a template with `{query}`; headers go with each request; fields replace those of `FIELDS`."""
 
-    url: str
+    url: str = field(repr=False)
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     fields: Mapping[str, str] = field(default_factory=dict[str, str])
 

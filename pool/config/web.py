@@ -15,8 +15,8 @@ TABLE = "Pages of the web, and a search. Both are off unless you switch them on.
 class WebSettings:
     """fetch: the model may ask for pages. search_url: the provider's address, with `{query}` in it; "" for no search.
 
-    It and search_headers may hold `${NAME}` for variables of the user's environment. search_fields say where its JSON keeps
-    what, as in `pool_tools.web.provider.FIELDS`.
+    It and search_headers may hold `${NAME}` for variables of the user's environment. search_fields say where its JSON
+    keeps what, as in `pool_tools.web.provider.FIELDS`.
     """
 
     fetch: bool = False

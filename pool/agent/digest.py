@@ -11,6 +11,7 @@ from pool.agent.ledger import TestLedger
 from pool.agent.result import (
     CallResult,
     GuardResult,
+    HookResult,
     NoticeResult,
     RunResult,
     SubagentResult,
@@ -88,6 +89,7 @@ def result_of(rows: Sequence[Row], *, form: AnswerForm | None = None) -> RunResu
             GuardResult(count_of(r.get("turn")), text_of(r.get("guard")), text_of(r.get("action")), _detail(r))
             for r in _of(rows, "guard.fired")
         ),
+        hooks=tuple(_hook(row) for row in _of(rows, "hook.ran")),
         tests=_tests(calls, _detail(end) if reason == StopReason.UNVERIFIED.value else ""),
         commits=tuple(text_of(r.get("commit")) for r in _of(rows, "commit.made")),
         compactions=tuple(_detail(r) for r in _of(rows, "history.compacted")),
@@ -99,6 +101,18 @@ def result_of(rows: Sequence[Row], *, form: AnswerForm | None = None) -> RunResu
         todo=work.todo,
         plan=work.plan,
         subagents=_subagents(rows),
+    )
+
+
+def _hook(row: Row) -> HookResult:
+    return HookResult(
+        count_of(row.get("turn")),
+        text_of(row.get("call")),
+        text_of(row.get("hook")),
+        text_of(row.get("point")),
+        text_of(row.get("outcome")),
+        _detail(row),
+        seconds_of(row.get("seconds")),
     )
 
 

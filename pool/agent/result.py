@@ -71,6 +71,19 @@ class GuardResult:
 
 
 @dataclass(frozen=True, slots=True)
+class HookResult:
+    """A hook that ran, as its event `hook.ran` says. call is the id of the call that it was about, "" for none."""
+
+    turn: int
+    call: str
+    hook: str
+    point: str
+    outcome: str
+    detail: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class TestResult:
     """One run of tests, as the command and its output tell. whole: nothing narrowed it to a part of the tests."""
 
@@ -174,6 +187,7 @@ class RunResult:
     calls: tuple[CallResult, ...] = ()
     changes: tuple[ChangedFile, ...] = ()
     guards: tuple[GuardResult, ...] = ()
+    hooks: tuple[HookResult, ...] = ()
     tests: TestBook = TestBook()
     commits: tuple[str, ...] = ()
     compactions: tuple[str, ...] = ()

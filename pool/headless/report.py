@@ -119,6 +119,9 @@ def _lines(runs: Sequence[RunResult], room: int) -> Lines:
     guards = Counter(f"{g.guard} {g.action}" for run in runs for g in run.guards)
     if guards:
         yield "guards", ", ".join(f"{name}{f' x{count}' if count > 1 else ''}" for name, count in guards.items())
+    hooks = Counter(f"{h.hook} {h.outcome}" for run in runs for h in run.hooks if h.outcome != "ok")
+    if hooks:
+        yield "hooks", ", ".join(f"{name}{f' x{count}' if count > 1 else ''}" for name, count in hooks.items())
     denied = [f"{_what(call)} (by {call.denied_by})" for run in runs for call in run.calls if call.denied_by]
     yield from _few("denied", denied, len(denied), MOST_LINES)
     warnings = [n.text for run in runs for n in run.notices if n.level != "info"]

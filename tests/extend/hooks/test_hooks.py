@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from pool.agent.digest import result_of
 from pool.config.hooks import Hook, HookPoint, OnError
 from pool.config.settings import SandboxChoice
-from pool.events import ApprovalGiven, CallFinished, CallProposed, HookRan, StopReason
+from pool.events import ApprovalGiven, CallFinished, CallProposed, HookRan, StopReason, to_dict
 from tests.cases.driver import ModelServer, answer, call, driving, last_result, last_user, play
 
 WRITE = call("write", "c1", path="a.py", content="x=1\n")
@@ -47,6 +48,8 @@ async def test_a_hook_gets_json_and_may_deny_a_call(tmp_path: Path) -> None:
     assert run.of(ApprovalGiven)[0].by == "hook"
     (ran,) = run.of(HookRan)
     assert (ran.hook, ran.point, ran.outcome, ran.detail) == ("h", "before-tool", "blocked", "not that file")
+    (told,) = result_of([to_dict(event) for event in run.events]).hooks
+    assert (told.call, told.hook, told.outcome) == ("c1", "h", "blocked")
 
 
 async def test_changed_arguments_are_validated_and_approved_as_the_call_they_became(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ _COMMAND = re.compile(r"/([A-Za-z][\w-]*)(?:\s+(.*))?", re.DOTALL)
 NEAR = 0.5
 """How alike a name has to be to be offered for one that does not exist."""
 
-MOST_COMPLETIONS = 40
+MOST_COMPLETIONS = 80
 
 
 async def _help(conversation: Conversation, typed: Typed) -> CommandResult:

@@ -90,7 +90,7 @@ def read_skill(folder: Path, place: str) -> Skill:
         str(values.get("license") or ""),
         str(values.get("compatibility") or ""),
         _tools(values.get("allowed-tools")),
-        tuple(cast(Mapping[str, str], values.get("metadata") or {}).items()),
+        tuple((str(k), str(v)) for k, v in cast(Mapping[object, object], values.get("metadata") or {}).items()),
         tuple(shown(name) for name in values if name not in _KNOWN),
     )
 
@@ -135,8 +135,8 @@ def _text_faults(values: Mapping[str, object]) -> list[str]:
     if tools is not None and not isinstance(tools, str) and not _all_text(tools):
         faults.append("allowed-tools: has to be text, tools with blanks between them")
     metadata = values.get("metadata")
-    if metadata is not None and not (isinstance(metadata, dict) and _text_table(cast(dict[Any, Any], metadata))):
-        faults.append("metadata: has to be a table of texts; put numbers and dates in quotes")
+    if metadata is not None and not (isinstance(metadata, dict) and _flat(cast(dict[Any, Any], metadata))):
+        faults.append("metadata: has to be a table of texts")
     return faults
 
 
@@ -156,5 +156,6 @@ def _all_text(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in cast(list[object], value))
 
 
-def _text_table(value: dict[Any, Any]) -> bool:
-    return all(isinstance(k, str) and isinstance(v, str) for k, v in value.items())
+def _flat(value: dict[Any, Any]) -> bool:
+    """Whether a table holds no lists and tables. `version: 1.0` is a number to YAML and a text to whoever wrote it."""
+    return not any(isinstance(v, (list, dict)) for v in value.values())

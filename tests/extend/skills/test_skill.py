@@ -24,7 +24,7 @@ compatibility: Needs poppler.
 allowed-tools: Bash(git:*) Read
 metadata:
   author: somebody
-  version: "1.0"
+  version: 1.0
 color: blue
 ---
 
@@ -77,7 +77,7 @@ def front(lines: str, body: str = "Do it.") -> str:
         (front('name: pdf-tables\ndescription: "a\\e[31mb"'), "description: holds control characters"),
         (front('name: pdf-tables\ndescription: "a\\u202eb"'), "description: holds control characters"),
         (front(f"name: pdf-tables\ndescription: d\ncompatibility: {'c' * 501}"), "500 are allowed"),
-        (front("name: pdf-tables\ndescription: d\nmetadata: {version: 1.0}"), "metadata: has to be a table of texts"),
+        (front("name: pdf-tables\ndescription: d\nmetadata: {tags: [a]}"), "metadata: has to be a table of texts"),
         (front("name: pdf-tables\ndescription: d\nallowed-tools: 7"), "allowed-tools: has to be text"),
         (front("name: pdf-tables\ndescription: d", ""), "no instructions"),
         (front("name: pdf-tables\ndescription: d", "a\x1b]0;title\x07b"), "instructions hold control characters"),

@@ -86,26 +86,26 @@ class Places:
     @asynccontextmanager
     async def place(self, waits: Callable[[Room], object]) -> AsyncGenerator[Room]:
         """Wait for a place, and hold it. waits is told once, if there is none at first."""
-        told = False
-        while True:
-            # One after the other looks, so that those who came first go first.
-            async with self._looking:
-                room = await self._room()
-                if self._working < max(1, room.at_once):
-                    self._working += 1
-                    break
-                if not told:
-                    told = True
-                    waits(room)
+        # One after the other looks, so that those who came first go first.
+        async with self._looking:
+            room = await self._room()
+            if self._is_full(room):
+                waits(room)
+            while self._is_full(room):
                 working = self._working
                 async with self._changed:
                     await self._changed.wait_for(lambda: self._working < working)  # noqa: B023  # waited for here
+                room = await self._room()
+            self._working += 1
         try:
             yield room
         finally:
             self._working -= 1
             async with self._changed:
                 self._changed.notify_all()
+
+    def _is_full(self, room: Room) -> bool:
+        return self._working >= max(1, room.at_once)
 
     async def _room(self) -> Room:
         if self._fixed:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 from pool_tools.api import Step, ToolResult
@@ -18,7 +18,7 @@ from pool_tools.web.fetch import FetchTool
 PUBLIC = "93.184.216.34"
 """An address that lies in no special range; nothing is ever sent there."""
 
-Pages = Mapping[str, bytes | Callable[[], bytes]]
+Pages = Mapping[str, bytes]
 
 
 def page(body: str | bytes, kind: str = "text/html; charset=utf-8", status: int = 200, **fields: str) -> bytes:
@@ -45,6 +45,7 @@ class Site:
         self.dialled: list[tuple[str, int]] = []
         self.steps: list[str] = []
         self.approves = ""
+        self.holds: asyncio.Event | None = None
         self.addresses: dict[str, Sequence[str]] = {}
         self.listed: AllowList | None = AllowList()
         self.port = port
@@ -68,8 +69,10 @@ class Site:
             self.asked.append(host + path)
             self.paths.append(path)
             found = self.pages.get("*" if "*" in self.pages else host + path, _NOTHING)
-            writer.write(found() if callable(found) else found)
+            writer.write(found)
             await writer.drain()
+            if self.holds is not None:
+                await self.holds.wait()
         except (OSError, asyncio.IncompleteReadError):
             pass
         finally:

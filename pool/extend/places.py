@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
-from pool.config.files import FOLDER, Places, project_folder
+from pool.config.files import FOLDER, Places, project_folder, read_text
 from pool.config.trust import TrustStore
 from pool_tools.home import home
+
+_POINTER = "gitdir: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,18 +24,36 @@ class Place:
 
 
 class Trusted:
-    """What of a checkout the user has trusted: hashes by the place that was shown with them."""
+    """What of a checkout the user has trusted: hashes by the place that was shown with them.
+
+    In a worktree counts what was trusted in the main checkout too: the same texts, as their hash says.
+    """
 
     def __init__(self, workspace: Path, places: Places) -> None:
-        self.store = TrustStore(places.state, project_folder(workspace))
-        self._kept: Mapping[str, str] | None = None
+        top = project_folder(workspace)
+        main = main_checkout(top)
+        self._stores = [TrustStore(places.state, folder) for folder in (top, main) if folder is not None]
+        self._kept: Sequence[Mapping[str, str]] | None = None
 
     def holds(self, what: str, digest: str) -> bool:
         """Whether just this was trusted."""
         if self._kept is None:
-            # Read when something asks: most checkouts bring nothing.
-            self._kept = self.store.load()
-        return self._kept.get(what) == digest
+            # Read when something asks: most checkouts bring nothing. A store that lies in its folder trusts nothing.
+            self._kept = [store.load() for store in self._stores] if self._stores[0].usable else []
+        return any(kept.get(what) == digest for kept in self._kept)
+
+
+def main_checkout(folder: Path) -> Path | None:
+    """The main checkout of a worktree, None for anything else. What its `.git` says is not verified."""
+    try:
+        text = read_text(folder / ".git")
+    except OSError:
+        return None
+    pointed = PurePath((text or "").removeprefix(_POINTER).strip())
+    parts = pointed.parts
+    if "\0" in str(pointed) or not pointed.is_absolute() or parts[-3:-1] != (".git", "worktrees"):
+        return None
+    return Path(*parts[:-3])
 
 
 def folders(workspace: Path, places: Places, below_pool: str, below_agents: str = "") -> Iterator[Place]:

@@ -128,6 +128,25 @@ def test_thousands_are_bounded_and_that_is_said(desk: Desk) -> None:
     assert f"~/.agents/skills: it holds more than {MOST_SKILLS} skills; only the first 200 are looked at" in faults
 
 
+def test_a_worktree_has_what_was_trusted_in_the_main_checkout(desk: Desk, tmp_path: Path) -> None:
+    folder = desk.skill("work/.pool/skills/deploy")
+    desk.trust()
+    worktree = tmp_path / "work-topic"
+    shutil.copytree(desk.work / ".pool", worktree / ".pool")
+    (worktree / ".git").write_text(f"gitdir: {desk.work}/.git/worktrees/topic\n")
+    assert [s.name for s in find_skills(worktree, desk.places).own] == ["deploy"]
+    (worktree / ".pool" / "skills" / folder.name / "more.md").write_text("Something else.")
+    assert [s.name for s in find_skills(worktree, desk.places).waiting] == ["deploy"]
+    for pointer in (
+        "gitdir: ../work/.git/worktrees/topic",
+        "nonsense",
+        "gitdir: /\0/.git/worktrees/x",
+        f"gitdir: {desk.work}",
+    ):
+        (worktree / ".git").write_text(pointer)
+        assert find_skills(worktree, desk.places).own == ()
+
+
 def test_a_home_that_is_the_workspace_needs_trust_too(desk: Desk) -> None:
     """What works there could write skills for itself."""
     desk.skill("home/.config/pool/skills/mine")

@@ -123,6 +123,19 @@ class Terminal:
             time.sleep(POLL_SECONDS)
         raise AssertionError(f"not seen within {seconds} s: {what!r}; the screen was:\n{self.text}")
 
+    def press(self, key: str, seen: str, settle_seconds: float) -> None:
+        """Press a key that answers a question, until it is taken: seen stands on the screen then.
+
+        No key counts for settle_seconds after a question came up, and a busy machine may show it late.
+        """
+        for _ in range(4):
+            time.sleep(settle_seconds * 1.5)
+            self.send(key)
+            with contextlib.suppress(AssertionError):
+                self.wait_for(seen, 10.0)
+                return
+        raise AssertionError(f"{key!r} was not taken; the screen was:\n{self.text}")
+
     def wait_end(self, seconds: float = 15.0) -> int:
         """Wait for the child to end; its exit code, or minus the signal that ended it."""
         until = time.monotonic() + seconds

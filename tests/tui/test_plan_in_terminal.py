@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
-import time
 from pathlib import Path
 
 import pytest
 
 from pool.facekit.approving import SETTLE_SECONDS
 from tests.tui.conftest import Starts
-from tests.tui.terminal import Terminal
 
 pytestmark = pytest.mark.slow
 
 ESCAPE, F3 = "\x1b", "\x1bOR"
 CALL = "<tool_call>{}<arg_key>{}</arg_key><arg_value>{}</arg_value></tool_call>"
 TODO = CALL.format("todo", "items", '["[x] look", "[>] mend \\u001b[31mit", "[ ] test"]')
-
-
-def press_until(terminal: Terminal, key: str, seen: str) -> None:
-    """Press a key until it is taken: keys count only when none came for a while."""
-    for _ in range(8):
-        time.sleep(SETTLE_SECONDS + 0.1)
-        terminal.send(key)
-        with contextlib.suppress(AssertionError):
-            terminal.wait_for(seen, 3)
-            return
-    raise AssertionError(terminal.text)
 
 
 def test_a_plan_is_edited_and_carried_out_and_the_list_is_shown(start: Starts, tmp_path: Path) -> None:
@@ -42,7 +28,7 @@ def test_a_plan_is_edited_and_carried_out_and_the_list_is_shown(start: Starts, t
     terminal.wait_for("Carry out this plan?")
     terminal.wait_for("yes, in mode allow-all")
     terminal.wait_for("edit it first")
-    press_until(terminal, "5", "3. And say so")
+    terminal.press("5", "3. And say so", SETTLE_SECONDS)
     terminal.wait_for("carry it out in mode allow-all")
     terminal.send("\r")
     terminal.wait_for("I approve this plan. Carry it out:")

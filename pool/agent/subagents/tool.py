@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 from pool.agent.subagents.host import Host
 from pool.agent.subagents.kinds import kinds_of
 from pool.config.agents import AgentSettings
 from pool.config.settings import Mode, Settings
+from pool.wire.locality import is_hosted
 from pool_tools import Effect, Preview, ToolError, ToolResult
 from pool_tools.api import OutputSink, ToolSpec
 
@@ -44,9 +46,16 @@ class TaskTool:
         self._host = host
 
     def effect(self, args: Mapping[str, Any]) -> Effect:
-        """READ for what changes nothing here: it only reads, or works in a worktree. Else it is one more command."""
+        """READ for what changes nothing here: it only reads, or works in a worktree. Else it is one more command.
+
+        NETWORK where what it reads leaves the user's own machines, and that of the session does not.
+        """
         kind = self._kinds.get(str(args.get("agent")))
-        if kind is None or self._host is None or self._only_reads(kind):
+        if kind is None or self._host is None:
+            return Effect.READ
+        if self._leaves(kind):
+            return Effect.NETWORK
+        if self._only_reads(kind):
             return Effect.READ
         from pool.sessions.checkpoints.repository import repository_of
 
@@ -54,7 +63,8 @@ class TaskTool:
 
     def preview(self, args: Mapping[str, Any]) -> Preview:
         kind, prompt = self._asked(args)
-        return Preview("text", f"{kind.name}: {_title(prompt)}", prompt)
+        leaves = f"[the task, and the files that it reads, go to {kind.base_url}]\n" if self._leaves(kind) else ""
+        return Preview("text", f"{kind.name}: {_title(prompt)}", leaves + prompt)
 
     async def run(self, args: Mapping[str, Any], output: OutputSink) -> ToolResult:
         """As `run_call`, of no call."""
@@ -78,8 +88,18 @@ class TaskTool:
             raise ToolError("`prompt` is empty: the subagent knows nothing but that.")
         return kind, prompt
 
+    def _leaves(self, kind: AgentSettings) -> bool:
+        """Whether work for this kind goes to somebody else's server, and that of the session does not."""
+        if not kind.base_url or self._host is None or self._host.replies is None:
+            return False
+        return _is_hosted(kind.base_url) and not _is_hosted(self._host.settings.base_url)
+
     def _only_reads(self, kind: AgentSettings) -> bool:
         return kind.read_only or (self._host is not None and self._host.mode is Mode.PLAN)
+
+
+def _is_hosted(base_url: str) -> bool:
+    return is_hosted(urlsplit(base_url if "://" in base_url else f"http://{base_url}").hostname or "")
 
 
 def _title(prompt: str) -> str:

@@ -7,8 +7,19 @@ import json
 from pathlib import Path
 
 from pool.agent.digest import result_of, runs_of
+from pool.config.agents import AgentSettings
 from pool.config.settings import Budgets, Mode
-from pool.events import CallFinished, CallOutput, StopReason, TaskFinished, TaskProgress, TaskStarted, plain, to_dict
+from pool.events import (
+    CallFinished,
+    CallOutput,
+    CallProposed,
+    StopReason,
+    TaskFinished,
+    TaskProgress,
+    TaskStarted,
+    plain,
+    to_dict,
+)
 from pool.sessions.index import SessionIndex
 from pool.sessions.log import read_rows
 from pool.sessions.store import by_id, last_of, sessions_folder
@@ -152,3 +163,67 @@ async def test_a_stop_ends_the_subagent_and_the_history_says_so(tmp_path: Path) 
     rows, _ = read_rows(by_id(sessions_folder(), ended.task_session).path.read_bytes())
     assert rows[-1]["type"] == "run.finished"
     json.dumps(rows)
+
+
+async def test_work_for_a_server_of_somebody_elses_is_asked_about(tmp_path: Path) -> None:
+    away = AgentSettings("away", "is clever", base_url="https://models.example/v1", read_only=True)
+    scripts = {"Start": (call("task", agent="away", prompt="Look"), answer("Could not do it: denied."))}
+    async with (
+        Talks(scripts, VLLM) as server,
+        driving(server.url, tmp_path / "w", agents=(away,), mode=Mode.ACCEPT_EDITS) as driver,
+    ):
+        run = await driver.run("Start.")
+    (proposed,) = run.of(CallProposed)
+    assert proposed.effect == "network"
+    assert proposed.preview.startswith("[the task, and the files that it reads, go to https://models.example/v1]")
+    assert [body.status for body in run.of(CallFinished)] == ["denied"]
+    assert run.of(TaskStarted) == []
+
+
+async def test_what_makes_no_sense_is_answered(tmp_path: Path) -> None:
+    scripts = {
+        "Start": (
+            call("task", "t1", agent="nobody", prompt="x"),
+            call("task", "t2", agent="explore", prompt="  "),
+            call("task", "t3", agent="deaf", prompt="Look"),
+            answer("I see."),
+        )
+    }
+    deaf = AgentSettings("deaf", "is away", base_url="http://127.0.0.1:9", model="m", read_only=True)
+    changes = {"agents": (deaf,), "first_contact_seconds": 0.1, "wait_server_seconds": 0.1}
+    async with Talks(scripts, VLLM) as server, driving(server.url, tmp_path / "w", **changes) as driver:
+        run = await driver.run("Start.")
+    nobody, empty, lost = (body.text for body in run.of(CallFinished))
+    assert "nobody" in nobody
+    assert "`prompt` is empty" in empty
+    assert "server_failed" in lost
+    assert server.complaints == []
+
+
+async def test_outside_of_a_repository_a_writer_works_in_the_folder_itself(tmp_path: Path) -> None:
+    scripts = {
+        "Start": (call("task", agent="general", prompt="Write b.txt"), answer("Done.")),
+        "Write": (call("write", path="b.txt", content="two\n"), answer("Written.")),
+    }
+    async with Talks(scripts, VLLM) as server, driving(server.url, tmp_path / "w") as driver:
+        run = await driver.run("Start.")
+        undo = driver.session.undo
+        assert undo is not None
+        assert (tmp_path / "w" / "b.txt").read_text() == "two\n"
+        await undo.carry_out(await undo.plan("1"))
+        assert not (tmp_path / "w" / "b.txt").exists()
+    (proposed,) = run.of(CallProposed)
+    assert proposed.effect == "execute"
+    assert [c.path for c in run.finished.changes] == ["b.txt"]
+    assert server.complaints == []
+
+
+async def test_a_repository_without_a_commit_can_have_no_worktree(tmp_path: Path) -> None:
+    (tmp_path / "w").mkdir()
+    git(tmp_path / "w", "init", "-q")
+    scripts = {"Start": (call("task", agent="general", prompt="Write b.txt"), answer("I see."))}
+    async with Talks(scripts, VLLM) as server, driving(server.url, tmp_path / "w") as driver:
+        run = await driver.run("Start.")
+    (finished,) = run.of(CallFinished)
+    assert finished.status == "failed"
+    assert "there can be none: the repository has no commits yet" in finished.text

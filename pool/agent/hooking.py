@@ -85,9 +85,23 @@ class SessionHooks:
         root = PurePosixPath(str(self._workspace.root))
         self._rules = {hook.name: _rules(hook, root) for hook in self._hooks if hook.match}
 
-    def has(self, *points: HookPoint) -> bool:
-        """Whether any hook runs at one of these points."""
-        return any(hook.point in points for hook in self._hooks)
+    @property
+    def at_start(self) -> bool:
+        """Whether any hook runs at a session's start."""
+        return self._has(HookPoint.SESSION_START)
+
+    @property
+    def at_prompts(self) -> bool:
+        """Whether any hook looks at prompts."""
+        return self._has(HookPoint.PROMPT)
+
+    @property
+    def at_stop(self) -> bool:
+        """Whether any hook runs before a run ends."""
+        return self._has(HookPoint.STOP)
+
+    def _has(self, point: HookPoint) -> bool:
+        return any(hook.point is point for hook in self._hooks)
 
     def about(self, name: str, args: Mapping[str, Any]) -> bool:
         """Whether any hook runs before or after a call, by the name and arguments that rules are about."""
@@ -102,7 +116,7 @@ class SessionHooks:
     async def prompt(self, text: str) -> Asked:
         """A prompt of the user is about to reach the model; before a session's first, the start's hooks run."""
         asked = Asked()
-        if not self._started and self.has(HookPoint.SESSION_START):
+        if not self._started and self.at_start:
             asked = await self._all(HookPoint.SESSION_START, {"source": "resume" if self._resumed else "new"})
         self._started = not asked.blocked
         if asked.blocked:

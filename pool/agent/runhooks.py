@@ -8,7 +8,6 @@ from pool.agent.history import History
 from pool.agent.hub import EventHub
 from pool.agent.state import RunState, Stop
 from pool.agent.steering import Steering
-from pool.config.hooks import HookPoint
 from pool.events import Notice, StopReason
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ class RunHooks:
     @property
     def look_at_prompts(self) -> bool:
         """Whether a prompt has to wait for hooks before it may enter the history."""
-        return self._hooks is not None and self._hooks.has(HookPoint.PROMPT, HookPoint.SESSION_START)
+        return self._hooks is not None and (self._hooks.at_start or self._hooks.at_prompts)
 
     def begin(self) -> None:
         """A run begins: it may be kept from ending as often as any."""
@@ -48,7 +47,7 @@ class RunHooks:
 
     async def steering(self) -> None:
         """Show the hooks what waits to be said to the running run; what they refuse does not reach the model."""
-        if self._hooks is None or not self._steering.wants() or not self._hooks.has(HookPoint.PROMPT):
+        if self._hooks is None or not self._steering.wants() or not self._hooks.at_prompts:
             return
         left: list[str] = []
         seen = 0
@@ -66,7 +65,7 @@ class RunHooks:
 
     async def at_end(self, run: RunState, stop: Stop) -> Stop | None:
         """How a run ends whose model has given its answer; None if a hook asks it to go on."""
-        if self._hooks is None or not self._hooks.has(HookPoint.STOP) or self._steering.wants():
+        if self._hooks is None or not self._hooks.at_stop or self._steering.wants():
             return stop
         said = await self._hooks.stop(stop.reason.value, run.answer, self._went_on)
         if said.blocked:
@@ -80,5 +79,5 @@ class RunHooks:
 
     async def cut_short(self, run: RunState, stop: Stop) -> None:
         """A run ends that a budget or a guard stopped; nothing keeps it from that."""
-        if self._hooks is not None and self._hooks.has(HookPoint.STOP):
+        if self._hooks is not None and self._hooks.at_stop:
             await self._hooks.stop(stop.reason.value, run.answer, -1)

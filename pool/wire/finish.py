@@ -1,8 +1,8 @@
 """Settling a reply at its end: how did it end, which calls may run, what was markup and what was text.
 
 A reply is whole only if its finish reason is natural, no repetition stopped it, its completion tokens stay below
-`max_tokens` and its total below the window: vLLM 0.25.1 closes the JSON of a call that the token limit cut and says
-`tool_calls` (recordings 27, 54), so the finish reason alone proves nothing.
+`max_tokens` (or far above: such a server keeps no limit) and its total below the window: vLLM 0.25.1 closes the JSON of
+a call that the token limit cut and says `tool_calls` (recordings 27, 54), so the finish reason alone proves nothing.
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ LOADED_FINISHES = frozenset({"load", "unload"})
 
 BELIEVED_OVERRUN = 2
 """A total of more windows than this does not mean that the window is full: the count is wrong, or the window is."""
+
+LIMIT_OVERRUN = 1.25
+"""A count beyond this many output limits says that the server keeps none: where it stopped was not for the limit."""
 
 _WHY = {
     Ending.LENGTH: "the reply hit its output limit inside or before this call, so the call may be cut",
@@ -82,7 +85,7 @@ def ending_of(reading: Reading, expect: Expectation) -> Ending:
             return Ending.CUT
         case _:
             pass
-    if usage and expect.max_tokens and usage.completion >= expect.max_tokens:
+    if usage and expect.max_tokens and expect.max_tokens <= usage.completion <= expect.max_tokens * LIMIT_OVERRUN:
         return Ending.LENGTH
     return Ending.WINDOW if full else Ending.WHOLE
 

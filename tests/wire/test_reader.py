@@ -213,6 +213,7 @@ def ended(
         (ended("stop"), Ending.WHOLE),
         (ended("length"), Ending.LENGTH),
         (ended("tool_calls", (10, 64), max_tokens=64), Ending.LENGTH),
+        (ended("tool_calls", (10, 100), max_tokens=64), Ending.WHOLE),
         (ended("tool_calls", (4000, 96), window=4096), Ending.WINDOW),
         (ended("tool_calls", stop="repetition_detected"), Ending.REPETITION),
         (ended("repetition"), Ending.REPETITION),

@@ -19,9 +19,11 @@ from textual import events
 from textual._xterm_parser import XTermParser
 from textual.app import App
 from textual.binding import Binding, BindingsMap
+from textual.geometry import Offset
 from textual.screen import Screen
 from textual.signal import Signal
 from textual.widget import Widget
+from textual.widgets import Input, TextArea
 
 from pool.tui.compositor import DirectScreen
 from pool.tui.keys import APP_KEYS, Bound
@@ -122,6 +124,25 @@ class TerminalApp(App[int], inherit_bindings=False):
 
     def theme_failed(self, why: str) -> None:
         """The user's theme file has a fault; the colours stay as they are."""
+
+    # -- the cursor -------------------------------------------------------------------------------------------------
+
+    @property
+    def cursor_position(self) -> Offset:  # pyright: ignore[reportIncompatibleVariableOverride]  # Textual has a plain attribute
+        """Where the terminal's cursor is put after each drawing: input methods show there what is being composed.
+
+        Textual notes it when the cursor moves within its widget. Asked for anew, it also follows what moves the widget:
+        more rows in the box, a queue above it, another size of the window.
+        """
+        stack = self.screen_stack
+        focused = stack[-1].focused if stack else None
+        if isinstance(focused, (TextArea, Input)) and focused.is_attached:
+            return focused.cursor_screen_offset
+        return self._cursor_noted
+
+    @cursor_position.setter
+    def cursor_position(self, noted: Offset) -> None:
+        self._cursor_noted = noted
 
     # -- the terminal -----------------------------------------------------------------------------------------------
 

@@ -91,3 +91,18 @@ def test_a_session_that_is_gone_on_with_is_as_it_was_left(start: Starts) -> None
     assert "own-words" in screen
     again.send("/mode plan\r")
     again.wait_for("mode plan:")
+
+
+def test_the_cursor_is_where_text_is_composed(start: Starts) -> None:
+    """Input methods draw at the terminal's cursor: before the first key, and when the box has moved."""
+    terminal = start("t</think>Said.")
+    terminal.wait_for(lambda text: terminal.cursor == (2, box_row(text)))
+    terminal.send("日本\n")
+    terminal.wait_for(lambda text: "日本" in text and terminal.cursor == (2, box_row(text) + 1))
+    terminal.resize(60, 18)
+    terminal.wait_for(lambda text: len(text.splitlines()[-1]) <= 60 and terminal.cursor == (2, box_row(text) + 1))
+
+
+def box_row(text: str) -> int:
+    """The row of the first line in the prompt box."""
+    return max((row for row, line in enumerate(text.split("\n")) if line.startswith("╭")), default=-9) + 1

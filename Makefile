@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format types layers check bench clean
+.PHONY: help setup demo test ray lint format types layers check bench clean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -17,6 +17,7 @@ help:
 	@echo "make demo    see Pool work on a repository with bugs, against a simulated server"
 	@echo "make test    run the tests"
 	@echo "make check   lint, types, layers and tests"
+	@echo "make ray     install Ray and test pool batch --engine ray with it"
 	@echo "make format  put the code in its standard form"
 	@echo "make bench   measure start-up"
 	@echo "make clean   remove what these commands made"
@@ -47,6 +48,11 @@ demo: setup
 test: setup
 	@$(BIN)/python -m compileall -q -j 0 pool tools themes
 	@$(BIN)/python -m pytest -n $(WORKERS)
+
+# Not a part of `make test`: Ray is large, and few need it.
+ray: setup
+	@$(BIN)/python -m pip install --quiet --editable '.[dev,ray]'
+	@$(BIN)/python -m pytest tests/headless/batch/test_ray.py
 
 lint: setup
 	@$(BIN)/ruff check

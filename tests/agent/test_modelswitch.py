@@ -209,3 +209,25 @@ async def test_a_session_whose_messages_were_written_anew_goes_on(work: Path) ->
             await session.agent.run("And here.", "r")
         assert not first.complaints
         assert first.bodies[-1]["messages"][: len(first.bodies[1]["messages"])] == first.bodies[1]["messages"]
+
+
+async def test_a_window_that_is_too_small_is_said_and_compacting_offered(work: Path) -> None:
+    (work / "big.txt").write_text("".join(f"line {n} of a long file with words in it\n" for n in range(1_200)))
+    read = say(whole("read", path="big.txt"), finish("tool_calls"), usage(3_000, 20))
+    account = answer("We read a file.")
+    async with ModelServer(read, answer("One."), account) as first, OtherServer(answer("Two.")) as second:
+        configure(work, f"[profiles.big.server]\nbase_url = '{second.url}'\nmodel = '{OTHER}'\n")
+        async with open_session(settings_of(work, first.url, ephemeral=True), NobodyThere()) as session:
+            conversation = Conversation(session)
+            await conversation.submit("Do it.")
+            asked = await execute("/model big:", conversation)
+            assert asked.ask is not None
+            assert "is large for its window of 9,000: it is compacted before the next request" in asked.ask.text
+            _, compact, _ = asked.ask.choices
+            assert "compact first" in compact.label
+            done = await execute(compact.line, conversation)
+            assert done.ok, done.lines
+            assert len(first.bodies) == 3
+            await conversation.submit("Go on.")
+            assert conversation.status().model == OTHER
+        assert len(second.bodies) == 1

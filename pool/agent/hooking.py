@@ -27,6 +27,9 @@ from pool_tools.text import clip
 
 PAYLOAD_VERSION = 1
 
+OF_SUBAGENTS = (HookPoint.BEFORE_TOOL, HookPoint.AFTER_TOOL, HookPoint.BEFORE_COMPACTION)
+"""Points of hooks that run in a subagent's session too."""
+
 GOES_ON_MOST = 3
 """How often hooks can keep one run from ending."""
 
@@ -72,9 +75,19 @@ class SessionHooks:
     """The hooks of one session, and the session's facts that they are told."""
 
     def __init__(
-        self, hooks: Sequence[Hook], places: HookPlaces, hub: EventHub, mode: Callable[[], str], *, resumed: bool
+        self,
+        hooks: Sequence[Hook],
+        places: HookPlaces,
+        hub: EventHub,
+        mode: Callable[[], str],
+        *,
+        resumed: bool,
+        parent: str = "",
     ) -> None:
-        """mode gives the approval mode as it is. resumed: the session goes on. Raises `SettingsError`."""
+        """mode gives the approval mode as it is. resumed: the session goes on. parent is the id of the session that a
+        subagent works for. Raises `SettingsError`.
+        """
+        self._parent = parent
         self._places = places
         self._hub = hub
         self._mode = mode
@@ -219,6 +232,7 @@ class SessionHooks:
             "turn": self._hub.turn,
             "workspace": str(self._workspace.root),
             "mode": self._mode(),
+            **({"parent": self._parent} if self._parent else {}),
         }
 
     def _variables(self, point: HookPoint, told: Mapping[str, Any]) -> dict[str, str]:

@@ -16,12 +16,18 @@ if TYPE_CHECKING:
 def session_hooks(
     settings: Settings, commands: Commands, hub: EventHub, mode: Callable[[], str], *, resumed: bool
 ) -> SessionHooks | None:
-    """None where no hook is configured. mode gives the approval mode as it is. Raises `SettingsError`."""
+    """None where no hook is configured. mode gives the approval mode as it is. Raises `SettingsError`.
+
+    A subagent has those that are about calls and compaction: its prompt is no prompt of the user's, and its end is not
+    the run's.
+    """
     if all(hook.disabled for hook in settings.hooks):
         return None
-    from pool.agent.hooking import SessionHooks
+    from pool.agent.hooking import OF_SUBAGENTS, SessionHooks
     from pool.extend.hooks.running import HookPlaces
 
     external = settings.sandbox is SandboxChoice.EXTERNAL
     unconfined = external or settings.sandbox is SandboxChoice.OFF
-    return SessionHooks(settings.hooks, HookPlaces(commands, unconfined, external), hub, mode, resumed=resumed)
+    hooks = [hook for hook in settings.hooks if not settings.parent or hook.point in OF_SUBAGENTS]
+    places = HookPlaces(commands, unconfined, external)
+    return SessionHooks(hooks, places, hub, mode, resumed=resumed, parent=settings.parent)

@@ -9,6 +9,7 @@ from pathlib import Path
 from pool.config.hooks import Hook, HookPoint, OnError
 from pool.config.settings import Budgets
 from pool.events import CallFinished, CallStarted, HookRan, Notice, StopReason, Waiting
+from tests.agent.subagents.talks import Talks, repository
 from tests.cases.driver import ModelServer, answer, call, driving, finish, last_user, play, say, usage, whole
 
 WRITE = call("write", "c1", path="a.py", content="x=1\n")
@@ -78,3 +79,21 @@ async def test_reads_that_hooks_are_about_run_one_after_the_other(tmp_path: Path
     run, _ = await play(tmp_path, both, answer("Both."), hooks=(note,))
     kinds = [type(event.body) for event in run.events if isinstance(event.body, CallStarted | CallFinished | HookRan)]
     assert kinds == [CallStarted, HookRan, CallFinished] * 2
+
+
+async def test_a_guard_holds_in_subagents_too_and_hooks_of_prompts_and_ends_are_the_users_own(tmp_path: Path) -> None:
+    guard = Hook("guard", HookPoint.BEFORE_TOOL, f"cat >> {tmp_path}/seen; exit 2", "write")
+    ask = Hook("ask", HookPoint.PROMPT, f"cat >> {tmp_path}/prompts")
+    end = Hook("end", HookPoint.STOP, f"cat >> {tmp_path}/prompts")
+    work = repository(tmp_path / "w")
+    scripts = {
+        "Start": (call("task", "t1", agent="general", prompt="Write b.txt"), answer("It could not.")),
+        "Write": (call("write", "w", path="b.txt", content="two\n"), answer("I was not allowed to.")),
+    }
+    async with Talks(scripts) as server, driving(server.url, work, hooks=(guard, ask, end)) as driver:
+        await driver.run("Start.")
+        session = driver.session.hub.session
+    assert "the hook guard says no" in server.results("Write")[0]
+    assert json.loads((tmp_path / "seen").read_text())["parent"] == session
+    events = (tmp_path / "prompts").read_text()
+    assert (events.count('"event": "prompt"'), events.count('"event": "stop"')) == (1, 1)

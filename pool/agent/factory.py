@@ -196,7 +196,7 @@ async def open_session(settings: Settings, approver: Approver, extras: Extras = 
         approvals.secrets = use
         _hold_to(approvals, toolbox, confinement)
         instructions = SessionInstructions(settings, found)
-        kept = _checkpointer(opened, settings, hub, workspace, toolbox) if opened.log is not None else None
+        kept = _checkpointer(opened, settings, hub, workspace, toolbox)
         if kept is not None:
             stack.push_async_callback(kept.close)
             # Once more, so that jobs have ended when the last look is taken.
@@ -292,7 +292,11 @@ def _begun(settings: Settings) -> list[str]:
 
 def _checkpointer(
     opened: Opened, settings: Settings, hub: EventHub, workspace: Workspace, toolbox: Toolbox
-) -> Checkpointer:
+) -> Checkpointer | None:
+    """What keeps the files before they change; None for a session that is not kept, or can change nothing."""
+    if opened.log is None or (settings.parent and settings.mode is Mode.PLAN):
+        return None
+
     def open_checkpoints() -> Checkpoints:
         from pool.sessions.checkpoints.checkpoints import Checkpoints, checkpoints_folder
 

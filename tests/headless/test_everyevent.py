@@ -49,7 +49,7 @@ def values(hint: Any) -> st.SearchStrategy[Any]:
     if origin is dict:
         return st.dictionaries(st.text(max_size=3), values(inner[1]), max_size=2)
     kind: Any = hint
-    return st.sampled_from(kind) if isinstance(kind, enum.EnumMeta) else made(kind)
+    return st.sampled_from(list(kind)) if issubclass(kind, enum.Enum) else made(kind)
 
 
 def made(kind: Any) -> st.SearchStrategy[Any]:

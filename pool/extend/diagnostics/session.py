@@ -245,7 +245,9 @@ class Diagnostics:
     ) -> CheckReport:
         if not now:
             return CheckReport()
-        every = [problem for some in new.values() for problem in some]
+        # Two checkers may say the same.
+        found = {(p.path, p.line, p.message): p for some in tuple(new.values())[::-1] for p in some}
+        every = list(found.values())
         every.sort(key=lambda p: (p.severity != "error", p.path != look.path, p.path, p.line))
         checks = [
             {"name": name, "seconds": round(times.get(name, 0.0), 3), "new": len(new[name]), "all": len(some)}
@@ -255,7 +257,7 @@ class Diagnostics:
         data = {"diagnostics": {"seconds": round(seconds, 3), "checks": checks, "new": shown}}
         if not every:
             return CheckReport("", data)
-        old = sum(len(some) for some in now.values()) - len(every)
+        old = sum(len(some) for some in now.values()) - sum(len(some) for some in new.values())
         head = f"[{', '.join(now)}, {seconds:.1f} s: {plural(len(every), 'new problem')} since this edit"
         head += f", {old:,} older not shown]" if old else "]"
         lines = [problem.text for problem in every[: self._settings.most]]

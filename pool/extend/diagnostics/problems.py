@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-COMPARED_LINES = 4_000
-"""Files of more lines than this are not compared line by line: a problem in them is known by its text alone."""
+COMPARED_LINES = 1_000
+"""Changed lines, old and new together, that are compared one by one; beyond, a problem is known by its text alone."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,7 +133,7 @@ class Diagnostics:
             if name in now:
                 state.known[look.path] = (_digest(text), now[name])
                 before = state.baseline(look.path, look.problems[name])
-                new[name] = new_problems(before, now[name], look.path, look.text, text)
+                new[name] = await asyncio.to_thread(new_problems, before, now[name], look.path, look.text, text)
         return self._report(look, now, new, times, look.spent + time.monotonic() - began)
 
     async def close(self) -> None:

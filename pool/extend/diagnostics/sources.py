@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -93,7 +94,7 @@ class CommandSource:
         if ended.status not in self._checker.statuses:
             raise CheckFault(f"it ended with status {ended.status}: {_last_line(output)}")
         try:
-            return self._checker.parse(path)(output, root)
+            return await asyncio.to_thread(self._checker.parse(path), output, root)
         except NotUnderstood as error:
             raise CheckFault(str(error)) from None
 

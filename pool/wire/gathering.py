@@ -1,13 +1,11 @@
 """When to let a fast stream gather before it is read on.
 
 At a thousand tokens a second a wake-up for each costs more than all that is done with it, and nobody sees 16 ms. So
-pieces that come at such a pace are taken in handfuls. Slower ones are not worth it; what comes faster than any model
-writes is read as it comes: a thought that runs away has to be seen in time.
+pieces that come steadily at such a pace are taken in handfuls. Slower ones are not worth it; what comes faster than any
+model writes, or in floods, is read as it comes: a thought that runs away has to be seen in time.
 """
 
 from __future__ import annotations
-
-from math import ceil
 
 GATHER_SECONDS = 0.016
 """How long nothing is read."""
@@ -15,44 +13,46 @@ GATHER_SECONDS = 0.016
 SMALL_BYTES = 4096
 """A larger piece holds many tokens already."""
 
-LEAST_PIECES = 250
-MOST_PIECES = 2000
-"""Pieces a second between which a stream gathers."""
+BUFFERED_SECONDS = 0.0002
+"""A piece that was there already comes sooner; only one that was waited for came over the network just now."""
 
-WINDOW_SECONDS = 0.05
-"""How long pieces are counted to know their pace."""
+SHORTEST_SECONDS = 0.0005
+LONGEST_SECONDS = 0.004
+"""From one piece that was waited for to the next, at a pace to gather at. A longer time can be this program's own."""
 
-AHEAD = 1.1
-"""So many times what comes in a pause is read before the next one: what waits must not grow."""
+STEADY_PIECES = 32
+"""So many pieces have to come at that pace first."""
 
-WAITED_SECONDS = 0.0003
-"""What was there already takes less; only a piece that was waited for tells that nothing else waits."""
+FLOOD_PIECES = 48
+"""More than such a pace brings while nothing is read: what was there already was no handful."""
 
 
 class Gathering:
-    """Counts the pieces of one stream. Times in seconds, on any one clock."""
+    """Looks at the pieces of one stream. Times in seconds, on any one clock."""
 
     def __init__(self) -> None:
-        self._since = 0.0
-        self._pieces = 0
-        self._each = 0
-        """Pieces from one pause to the next, 0 if the pace is none to gather at."""
-        self._left = 0
-        self._waited = False
+        self._arrived = 0.0
+        self._steady = 0
+        self._at_once = 0
+        self._rested = False
 
     def pause(self, size: int, asked: float, now: float) -> float:
         """How long to wait before reading on, after a piece of size bytes; when it was asked for, and when it came."""
-        self._pieces += 1
-        self._waited = self._waited or now - asked > WAITED_SECONDS
-        seconds = now - self._since
-        if size >= SMALL_BYTES or seconds >= WINDOW_SECONDS:
-            pace = self._pieces / max(seconds, WINDOW_SECONDS)
-            small = size < SMALL_BYTES and LEAST_PIECES <= pace <= MOST_PIECES
-            self._each = ceil(AHEAD * GATHER_SECONDS * pace) if small else 0
-            self._since, self._pieces = now, 0
-        self._left -= 1
-        if self._left > 0:
+        if size >= SMALL_BYTES:
+            self._steady = 0
             return 0.0
-        rests = bool(self._each) and self._waited
-        self._left, self._waited = self._each, False
-        return GATHER_SECONDS if rests else 0.0
+        if now - asked <= BUFFERED_SECONDS:
+            self._at_once += 1
+            if self._at_once > FLOOD_PIECES:
+                self._steady = 0
+            return 0.0
+        apart, self._arrived, self._at_once = now - self._arrived, now, 0
+        if self._rested:  # it may have come at any time while nothing was read
+            self._rested = False
+            return 0.0
+        if apart < SHORTEST_SECONDS:
+            self._steady = 0
+        elif apart < LONGEST_SECONDS:
+            self._steady += 1
+        self._rested = apart < LONGEST_SECONDS and self._steady > STEADY_PIECES
+        return GATHER_SECONDS if self._rested else 0.0

@@ -1,10 +1,10 @@
-"""When a stream is left to gather: by its pace alone, and never while something waits to be read."""
+"""When a stream is left to gather: by its pace alone, and never when more waits than such a pace brings."""
 
 from __future__ import annotations
 
 import pytest
 
-from pool.wire.gathering import GATHER_SECONDS, SMALL_BYTES, Gathering
+from pool.wire.gathering import FLOOD_PIECES, GATHER_SECONDS, SMALL_BYTES, Gathering
 
 TOKEN_BYTES = 200
 READ_SECONDS = 0.0001
@@ -27,11 +27,11 @@ def read(pieces: int, apart: float, *, size: int = TOKEN_BYTES) -> tuple[int, fl
 
 def test_a_fast_stream_is_taken_in_handfuls() -> None:
     pauses, latest = read(5000, 0.001)
-    assert 100 < pauses < 400
+    assert 200 < pauses < 350
     assert latest < 2 * GATHER_SECONDS
 
 
-@pytest.mark.parametrize("apart", [0.0125, 0.0001, 0.0], ids=["a Spark's pace", "relayed", "as fast as can be"])
+@pytest.mark.parametrize("apart", [0.0125, 0.0004, 0.0], ids=["a Spark's pace", "relayed", "as fast as can be"])
 def test_other_streams_are_read_as_they_come(apart: float) -> None:
     assert read(2000, apart)[0] == 0
 
@@ -40,11 +40,21 @@ def test_large_pieces_are_read_as_they_come() -> None:
     assert read(2000, 0.001, size=SMALL_BYTES)[0] == 0
 
 
-def test_what_waits_already_is_read_before_any_pause() -> None:
+def test_after_a_flood_a_stream_has_to_be_steady_again() -> None:
     gathering = Gathering()
     now = 100.0
-    for _ in range(200):
-        gathering.pause(TOKEN_BYTES, now, now + 0.001)
-        now += 0.001
-    pauses = [gathering.pause(TOKEN_BYTES, now, now := now + READ_SECONDS) for _ in range(1000)]
-    assert sum(p > 0 for p in pauses[30:]) == 0
+
+    def steady(pieces: int) -> int:
+        nonlocal now
+        pauses = 0
+        for _ in range(pieces):
+            asked, now = now, now + 0.001
+            pauses += gathering.pause(TOKEN_BYTES, asked, now) > 0
+        return pauses
+
+    assert steady(40) > 0
+    for _ in range(FLOOD_PIECES + 1):
+        asked, now = now, now + READ_SECONDS
+        assert gathering.pause(TOKEN_BYTES, asked, now) == 0
+    assert steady(30) == 0
+    assert steady(10) > 0

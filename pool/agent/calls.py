@@ -10,7 +10,7 @@ import asyncio
 import itertools
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -209,7 +209,7 @@ class CallRunner:
                 continue
             # Looked at first, so that what asks then asks in call order.
             await asyncio.gather(*(self._look(c) for c in batch))
-            outcomes += await asyncio.gather(*(self._run_one(c) for c in batch))
+            outcomes += await _side_by_side([self._run_one(c) for c in batch])
             batch = []
             if call is not None:
                 await self._look(call)
@@ -400,6 +400,18 @@ class CallRunner:
             return Outcome(call.call.name, call.args, call.effect, "denied", result.text, data, changes)
         status = "ok" if result.ok else "failed"
         return Outcome(call.call.name, call.args, call.effect, status, result.text, result.data, changes)
+
+
+async def _side_by_side(running: Sequence[Coroutine[Any, Any, Outcome]]) -> list[Outcome]:
+    """Outcomes in order. Cancelled, it returns when all have ended: a call may have to end something of its own."""
+    tasks = [asyncio.create_task(one) for one in running]
+    try:
+        return await asyncio.gather(*tasks)
+    except BaseException:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise
 
 
 def _subject(call: PreparedCall, tool: Tool) -> _Subject:

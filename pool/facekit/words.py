@@ -11,6 +11,9 @@ MOST_FILES = 4
 NOTE_MARK = "[Pool] "
 """What Pool says to the model in a user message begins so."""
 
+TASK_PHASES = frozenset({"reads", "thinks", "writes"})
+"""Steps of a subagent that are no call."""
+
 _LEAST_SECONDS = 0.05
 """Speeds are told of replies that took longer."""
 
@@ -54,9 +57,10 @@ def _files(changes: tuple[ChangedFile, ...]) -> str:
 
 
 def task_words(body: TaskProgress) -> str:
-    """How far a subagent is: "3 turns, 12k tokens"."""
+    """How far a subagent is: "writes, 3 turns, 12k tokens". Its calls are lines of their own."""
+    doing = f"{body.step}, " if body.step in TASK_PHASES else ""
     tokens = f"{body.tokens / 1000:.0f}k" if body.tokens >= 1000 else f"{body.tokens:,}"
-    return f"{body.turns} turn{'s' if body.turns != 1 else ''}, {tokens} tokens"
+    return f"{doing}{body.turns} turn{'s' if body.turns != 1 else ''}, {tokens} tokens"
 
 
 def plan_words(decision: str, mode: str) -> str:

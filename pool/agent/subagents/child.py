@@ -60,7 +60,7 @@ class Steps:
         """Take an event."""
         match event.body:
             case TurnStarted():
-                self._now("reads the prompt")
+                self._now("reads")
             case ReasoningDelta():
                 self._now("thinks", seldom=True)
             case ContentDelta():

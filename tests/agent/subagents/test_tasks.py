@@ -13,6 +13,8 @@ from pool.events import (
     CallFinished,
     CallOutput,
     CallProposed,
+    Event,
+    RunFinished,
     StopReason,
     TaskFinished,
     TaskProgress,
@@ -28,6 +30,11 @@ from tests.cases.driver import answer, call, delta, driving, finish, say, usage,
 from tests.wire.scripted import Exchange
 
 VLLM = {"/version": {"version": "0.25.1"}, "/metrics": "vllm:num_requests_running 1\nvllm:num_requests_waiting 0\n"}
+
+
+def writes(call_id: str, event: Event) -> bool:
+    """Whether the task of a call writes its answer."""
+    return event.envelope.call == call_id and isinstance(event.body, TaskProgress) and event.body.step == "writes"
 
 
 def tasks(*given: tuple[str, str]) -> list[bytes]:
@@ -144,15 +151,25 @@ async def test_a_stop_ends_the_subagent_and_the_history_says_so(tmp_path: Path) 
             await asyncio.sleep(0.005)
 
     scripts = {
-        "Start": (call("task", "t1", agent="general", prompt="Write b.txt"), answer("Well.")),
+        "Start": (say(*tasks(("general", "Write b.txt"), ("explore", "Look"))), answer("Well.")),
         "Write": (call("write", "w", path="b.txt", content="two\n"), endless),
+        "Look": (endless,),
     }
     async with Talks(scripts, VLLM) as server, driving(server.url, work) as driver:
         running = asyncio.create_task(driver.run("Start."))
-        await driver.until(lambda e: isinstance(e.body, TaskProgress) and e.body.step == "writes")
+        for call_id in ("t0", "t1"):
+            await driver.until(
+                lambda e, c=call_id: (
+                    e.envelope.call == c and isinstance(e.body, TaskProgress) and e.body.step == "writes"
+                )
+            )
         run, _ = await driver.stop(running)
-        (ended,) = run.of(TaskFinished)
-        assert (run.reason, ended.reason) == (StopReason.INTERRUPTED, "interrupted")
+        # All of it has ended before the run has.
+        assert isinstance(run.events[-1].body, RunFinished)
+        ended = next(body for body in run.of(TaskFinished) if body.kind == "general")
+        assert [body.reason for body in run.of(TaskFinished)] == ["interrupted", "interrupted"]
+        assert [body.status for body in run.of(CallFinished)] == ["interrupted", "interrupted"]
+        assert run.reason is StopReason.INTERRUPTED
         await driver.run("Go on.")
         told = server.results("Start")[0]
         assert told.startswith("Interrupted: the run was stopped before general had a result.")

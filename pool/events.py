@@ -263,7 +263,7 @@ class ApprovalAsked(Body):
 
 @dataclass(frozen=True, slots=True)
 class ApprovalGiven(Body):
-    """The answer to a call's approval; by is person, rule, mode or program, id what `ApprovalAsked` has it for."""
+    """The answer to a call's approval; by is person, rule, mode, program or hook, id what `ApprovalAsked` has."""
 
     type: ClassVar[str] = "approval.given"
     allowed: bool

@@ -140,7 +140,7 @@ def _write_line(out: TextIO, value: dict[str, Any]) -> None:
 class Progress:
     """What happens, in words, on stderr.
 
-    level 0 shows warnings, errors and why a run did not complete, 1 turns and calls, 2 the text too.
+    level 0 shows warnings, errors, hooks that failed and why a run did not complete, 1 turns and calls, 2 the text too.
     """
 
     def __init__(self, err: TextIO, level: int) -> None:
@@ -163,6 +163,8 @@ class Progress:
             self._line(f"pool: {one_line(event.body.text)}{remedy}")
         elif self._level >= 1:
             self._show(event)
+        elif isinstance(event.body, HookRan) and event.body.outcome == "failed":
+            self._line(f"pool: {one_line(event.body.line)}")
         elif isinstance(event.body, RunFinished) and self._untold(event.body):
             self._line(f"pool: {_end(event.body)}")
 

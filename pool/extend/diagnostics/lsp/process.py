@@ -31,6 +31,7 @@ class ServerProcess:
         assert process.stdout is not None
         self.stdin, self.stdout = process.stdin, process.stdout
         self.errors = b""
+        self._below: set[int] = set()
         self._process = process
         self._keeper = asyncio.create_task(self._keep_errors())
 
@@ -39,14 +40,20 @@ class ServerProcess:
         while data := await self._process.stderr.read(ERROR_BYTES):
             self.errors = (self.errors + data)[-ERROR_BYTES:]
 
+    async def note_children(self) -> None:
+        """Look for its children while it lives: what it leaves behind has another parent afterwards."""
+        self._below |= set(await asyncio.to_thread(descendants, self._process.pid))
+
     async def close(self) -> None:
         """Close its input, then terminate, then kill everything below; each step waits a moment."""
         self.stdin.close()
         for number in (signal.SIGTERM, signal.SIGKILL):
             if await self._gone():
                 break
-            send([self._process.pid, *await asyncio.to_thread(descendants, self._process.pid)], number)
+            await self.note_children()
+            send([self._process.pid, *self._below], number)
         await self._gone()
+        send(list(self._below), signal.SIGKILL)
         self._keeper.cancel()
         await asyncio.gather(self._keeper, return_exceptions=True)
         with contextlib.suppress(TimeoutError, OSError):

@@ -65,6 +65,8 @@ class ServerSource:
             starting.cancel()
             (made,) = await asyncio.gather(starting, return_exceptions=True)
             client = client or (made if isinstance(made, LanguageClient) else None)
+        if process is not None:
+            await process.note_children()
         if client is not None:
             await client.close()
         if process is not None:

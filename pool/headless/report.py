@@ -13,8 +13,9 @@ from typing import Any
 
 from pool.agent.digest import result_of, runs_of
 from pool.agent.ledger import PROSE_FILES
-from pool.agent.result import CallResult, RunResult, TimeSpent
+from pool.agent.result import CallResult, RunResult, SubagentResult, TimeSpent
 from pool.agent.state import RunState
+from pool.agent.todo import progress
 from pool.events import ChangedFile, Usage
 from pool.headless.columns import cut, cut_front, home_short, pad, terminal_columns, width
 from pool.headless.plain import one_line
@@ -116,6 +117,12 @@ def _lines(runs: Sequence[RunResult], room: int) -> Lines:
     tests = [f"{_verdict(t.passed, t.executed)}: {one_line(t.command)}" for run in runs for t in run.tests.runs]
     # The last runs of tests say most.
     yield from _few("tests", tests[-MOST_LINES:], len(tests), MOST_LINES)
+    tasks = [_task(task) for run in runs for task in run.subagents]
+    yield from _few("subagents", tasks, len(tasks), MOST_LINES)
+    if last.plan:
+        yield "plan", f"waits: {_first_line(last.plan)}"
+    if last.todo:
+        yield "todo", progress(last.todo)
     guards = Counter(f"{g.guard} {g.action}" for run in runs for g in run.guards)
     if guards:
         yield "guards", ", ".join(f"{name}{f' x{count}' if count > 1 else ''}" for name, count in guards.items())
@@ -216,6 +223,12 @@ def _few(label: str, values: Iterable[str], count: int, most: int) -> Lines:
 def _what(call: CallResult) -> str:
     about = call.arguments.get("command") or call.arguments.get("path") or call.title
     return f"{call.name}: {_first_line(str(about))}"
+
+
+def _task(task: SubagentResult) -> str:
+    left = f", {task.branch}: {task.stat}" if task.stat else ""
+    how = f"{task.reason or 'no end'}, {_plural(task.turns, 'turn')}, {task.usage.total:,} tokens{left}"
+    return f"{short_id(task.session)} {one_line(task.agent)}: {one_line(task.title)}: {how}"
 
 
 def _verdict(passed: bool, executed: bool) -> str:

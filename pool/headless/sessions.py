@@ -45,7 +45,8 @@ def parser() -> argparse.ArgumentParser:
     sure = argparse.ArgumentParser(add_help=False)
     sure.add_argument("-y", "--yes", action="store_true", help="do not ask")
 
-    actions.add_parser("list", parents=[place, lines, as_json], help="the last sessions of this folder")
+    listing = actions.add_parser("list", parents=[place, lines, as_json], help="the last sessions of this folder")
+    listing.add_argument("--tasks", action="store_true", help="those of subagents too")
     show = actions.add_parser("show", parents=[as_json], help="what was said and done in a session")
     show.add_argument("id", metavar="ID")
     search = actions.add_parser(
@@ -124,7 +125,7 @@ def _list(args: argparse.Namespace, folder: Path) -> int:
 
     workspace = workspace_of(args)
     with SessionIndex(folder, _say) as index:
-        entries = index.entries(workspace, args.limit)
+        entries = index.entries(workspace, args.limit, tasks=args.tasks)
         elsewhere = 0 if entries or not workspace else len(index.entries())
     if not entries and not args.json:
         others = f"; {elsewhere:,} in other folders: pool sessions list --all" if elsewhere else ""

@@ -11,8 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from pool.agent.digest import result_of, runs_of
 from pool.agent.subagents.kinds import kinds_of
 from pool.events import TaskFinished
+from pool.headless.report import shown
+from pool.sessions.log import read_rows
+from pool.sessions.store import by_id, sessions_folder, short_id
+from pool.sessions.summary import summarized
 from tests.agent.subagents.talks import Talks, repository
 from tests.cases.driver import MODEL, answer, call, driving
 from tests.config.places import Home
@@ -45,6 +50,12 @@ async def test_the_command_of_the_page(tmp_path: Path) -> None:
     (task,) = result["subagents"]
     assert (task["agent"], task["title"], task["reason"]) == ("explore", "Look at a.txt", "completed")
     assert result["usage"]["prompt"] == 400
+    path = by_id(sessions_folder(), result["session"]).path
+    rows, _ = read_rows(path.read_bytes())
+    runs = [result_of(run) for run in runs_of(rows)]
+    lines = list(shown(summarized(rows, path), runs, 100))
+    told = f"{short_id(task['session'])} explore: Look at a.txt: completed, 2 turns, 210 tokens"
+    assert any(line.startswith("subagents") and told in line for line in lines)
     assert server.complaints == []
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain, cycle
 from typing import Any
 
 from pool.sim.chunks import Answer
@@ -16,12 +17,15 @@ from pool.sim.request import ChatRequest, read_chat
 from pool.sim.say import Call, Saying, scripted
 from pool.sim.settings import SimSettings
 from pool.sim.template import Rendering, calls_of, render
-from pool.sim.tokens import ASSISTANT, END_THINK, THINK, encode
+from pool.sim.tokens import ASSISTANT, END_THINK, END_TURN, THINK, encode
 
 NO_REASONING_CONFIG = (
     "thinking_token_budget is set but reasoning_config is not configured. Please set --reasoning-parser and/or "
     "--reasoning-config to use thinking_token_budget."
 )
+PADDING = " There is no more to say, so the line is filled."
+"""What is written, again and again, where a reply must not end (`ignore_eos`)."""
+
 NOT_WITH_DRAFTS = "The min_p and logit_bias sampling parameters are not yet supported with speculative decoding."
 
 
@@ -57,7 +61,7 @@ class Chat:
         job = Job(
             number=number,
             prompt=prompt,
-            tokens=saying.tokens(budget),
+            tokens=_endless(saying.tokens(budget)) if request.ignore_eos else saying.tokens(budget),
             limit=limit,
             stop=request.stop,
             repetition=request.repetition,
@@ -101,6 +105,12 @@ class Chat:
         if request.refused_by_drafts and self._settings.steps.drafts:
             return ApiError(NOT_WITH_DRAFTS, in_stream=True)
         return None
+
+
+def _endless(tokens: Iterator[str]) -> Iterator[str]:
+    """Tokens that go on where the model would end its turn (`ignore_eos`): a filling sentence follows."""
+    said = [token for token in tokens if token != END_TURN]
+    return chain(said, cycle(encode(PADDING)))
 
 
 def _last_call(request: ChatRequest) -> Call | None:

@@ -34,6 +34,13 @@ def build_parser() -> argparse.ArgumentParser:
     add("--rate", type=float, default=plain.rate, metavar="N", help="tokens written a second; 0: no limit")
     add("--prefill-rate", type=float, default=plain.prefill_rate, metavar="N", help="prompt tokens read a second")
     add(
+        "--step-ms",
+        type=float,
+        default=plain.step_ms,
+        metavar="N",
+        help="time of each decoding step, instead of a rate",
+    )
+    add(
         "--tokens-per-step",
         type=parse_step_sizes,
         default=plain.steps,
@@ -78,6 +85,7 @@ def settings_from(options: argparse.Namespace) -> SimSettings:
         model=options.model,
         rate=options.rate,
         prefill_rate=options.prefill_rate,
+        step_ms=options.step_ms,
         steps=options.tokens_per_step,
         seed=options.seed,
         max_model_len=options.max_model_len,

@@ -93,9 +93,13 @@ class Engine:
     async def _decode(self, job: Job, cached: int, first: float) -> AsyncGenerator[Step]:
         written: list[str] = []
         last = first
-        for tokens, step in steps(job, self._settings.steps.draw(self._settings.seed, job.number), cached):
-            # The first step comes with the prefill's end.
-            due = first + (step.completion - len(tokens)) / self._settings.rate if self._settings.rate else 0.0
+        begun = 0
+        for number, (tokens, step) in enumerate(
+            steps(job, self._settings.steps.draw(self._settings.seed, job.number), cached)
+        ):
+            # The first step comes with the prefill's end, each later one once all of its tokens are written.
+            begun = begun or step.completion
+            due = first + self._after(number, step.completion - begun)
             # Also without a rate the loop must get its turn: to notice that the client has gone.
             await asyncio.sleep(max(0.0, due - time.monotonic()))
             now = time.monotonic()
@@ -107,6 +111,12 @@ class Engine:
             if step.finish:
                 self._finish(job, written, step, now - first)
             yield step
+
+    def _after(self, step: int, tokens: int) -> float:
+        """Seconds from the first step to the one of that number, with so many tokens written since the first."""
+        if self._settings.step_ms:
+            return step * self._settings.step_ms / 1000
+        return tokens / self._settings.rate if self._settings.rate else 0.0
 
     def _finish(self, job: Job, written: list[str], step: Step, seconds: float) -> None:
         self._cache.store((*job.prompt, *written), job.cache_salt)

@@ -27,7 +27,7 @@ class ChatRequest:
 
     thinking: what the client said (`enable_thinking`, else `reasoning_effort`), None if nothing. tool_choice: auto,
     none, required, or the name of a tool. max_tokens, thinking_budget: None if not sent; budget -1 is unlimited.
-    refused_by_drafts: a field was sent that vLLM refuses with speculative decoding.
+    refused_by_drafts: a field was sent that vLLM refuses with speculative decoding. ignore_eos: write on to the limit.
     """
 
     messages: tuple[Mapping[str, Any], ...]
@@ -48,6 +48,7 @@ class ChatRequest:
     thinking_budget: int | None = None
     refused_by_drafts: bool = False
     cache_salt: str = ""
+    ignore_eos: bool = False
     return_prompt_text: bool = False
 
     @property
@@ -108,6 +109,7 @@ def read_chat(body: Mapping[str, Any], model: str, window: int) -> ChatRequest:
         thinking_budget=_budget(body),
         refused_by_drafts=bool(body.get("logit_bias")) or bool(body.get("min_p") and body.get("temperature") != 0),
         cache_salt=_salt(body),
+        ignore_eos=body.get("ignore_eos") is True,
         return_prompt_text=bool(body.get("return_prompt_text")),
     )
 

@@ -49,6 +49,8 @@ class SimSettings:
 
     host, port: where it listens; port 0 takes a free one. model: the name it serves.
     rate, prefill_rate: tokens per second of writing and of reading the uncached prompt; 0 is as fast as it can.
+    step_ms: milliseconds of each decoding step, however many tokens it brings, as on a real server; it counts instead
+    of rate, 0 leaves it to that.
     steps, seed: tokens a decoding step. max_model_len: the window in tokens. max_num_seqs: replies at a time, others
     wait. api_key: asked for below /v1 if not empty. prompt_token_details: whether usage tells the cached tokens
     (vLLM's `--enable-prompt-tokens-details`). reasoning_config: whether `thinking_token_budget` is accepted.
@@ -61,6 +63,7 @@ class SimSettings:
     model: str = DEFAULT_MODEL
     rate: float = 0.0
     prefill_rate: float = 0.0
+    step_ms: float = 0.0
     steps: StepSizes = StepSizes()
     seed: int = 0
     max_model_len: int = DEFAULT_WINDOW_TOKENS

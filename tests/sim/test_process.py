@@ -62,13 +62,13 @@ def test_options_without_arguments_are_the_defaults() -> None:
 def test_options_reach_the_settings(tmp_path: Path) -> None:
     script = tmp_path / "script.json"
     script.write_text(json.dumps(["one", "two"]), encoding="utf-8")
-    arguments = ["--tokens-per-step", "1-8", "--rate", "40", "--prefill-rate", "900", "--no-prompt-token-details"]
+    arguments = ["--tokens-per-step", "1-8", "--rate", "40", "--step-ms", "7.5", "--no-prompt-token-details"]
     arguments += ["--fault", "reset@2", "--fault", "crlf", "--script", str(script), "--no-template-thinks"]
     settings = settings_from(build_parser().parse_args(arguments))
     assert settings == SimSettings(
         steps=StepSizes(1, 8),
         rate=40,
-        prefill_rate=900,
+        step_ms=7.5,
         prompt_token_details=False,
         faults=("reset@2", "crlf"),
         script=("one", "two"),

@@ -252,6 +252,12 @@ class Activity:
         return _time(seconds)
 
 
+def opening_words(base_url: str, seconds: float) -> list[str]:
+    """What the line says while a session opens; base_url as in `Settings`."""
+    place = base_url.rpartition("://")[2].rpartition("@")[2]
+    return ["looking for the server", place or "on the usual ports", _time(seconds)]
+
+
 def _in_all(seconds: float) -> str:
     return f"{time} in all" if (time := _time(seconds)) else ""
 

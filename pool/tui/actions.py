@@ -63,6 +63,7 @@ class Actions:
         self._shell: ShellLine | None = None
         self._told: list[str] = []
         self._watches = False
+        self.opening_since = 0.0
         self.plans = PlanAsking(app.questions.ask, self.send, app.hint, self.spawn)
         self._edits_plan = False
 
@@ -108,11 +109,11 @@ class Actions:
         if self._app.driver.ended:
             self._app.hint(f"the run has ended; {self._app.key('leave')} leaves", ENDED_HINT_SECONDS)
             return
-        if self._edits_plan:
-            self._edits_plan = False
-            self.command(f"/plan edited {text}")
-        elif text.startswith(COMMAND_MARK) and "\n" not in text.strip():
+        edits_plan, self._edits_plan = self._edits_plan, False
+        if text.startswith(COMMAND_MARK) and "\n" not in text.strip():
             self.command(text.strip())
+        elif edits_plan:
+            self.command(f"/plan edited {text}")
         elif text.startswith(SHELL_MARK) and text[1:].strip():
             self.spawn(self._run_shell(text[1:].strip()))
         elif self._talk is None:
@@ -214,8 +215,6 @@ class Actions:
 
     def command_offers(self, line: str) -> Sequence[Offer]:
         """Commands and arguments that fit a line that begins with a slash."""
-        if self._talk is None:
-            return ()
         from pool.agent.commands import complete
 
         found = complete(line, self._app.driver.conversation)
@@ -320,7 +319,13 @@ class Actions:
             app.recall.move(place)
         app.write(window_title(place, ""))
         self.welcome()
-        app.driver.start()
+        self.open_session()
+
+    def open_session(self) -> None:
+        """Let the driver open the session; the line above the box says so until it is open, or cannot be."""
+        self.opening_since = time.monotonic()
+        self._app.driver.start()
+        self._app.line.run(True)
 
     def cycle_mode(self) -> None:
         """The next approval mode."""

@@ -18,7 +18,7 @@ from pool.config.interface import Notify
 from pool.config.settings import Settings
 from pool.events import ApprovalAsked, Event, QuestionAsked, QueueChanged, RunFinished, RunStarted
 from pool.facekit import images
-from pool.facekit.activity import Activity
+from pool.facekit.activity import Activity, opening_words
 from pool.facekit.driver import driver_for
 from pool.facekit.live.place import Attachment
 from pool.facekit.recall import Recall
@@ -154,7 +154,7 @@ class PoolApp(TerminalApp):
     def _begin(self) -> None:
         """After the first paint."""
         self.actions.welcome()
-        self.driver.start()
+        self.actions.open_session()
         self._show_status()
         self.set_interval(STATUS_SECONDS, self._show_status)
         self.set_interval(WATCH_SECONDS, self.actions.watch_server)
@@ -163,6 +163,7 @@ class PoolApp(TerminalApp):
     # -- what the session says --------------------------------------------------------------------------------------
 
     def _opened(self) -> None:
+        self._show_busy()
         self._show_status()
         if self._first_prompt:
             prompt, self._first_prompt = self._first_prompt, ""
@@ -221,7 +222,7 @@ class PoolApp(TerminalApp):
 
     def _words(self) -> list[str]:
         if self.driver.opening:
-            return ["looking for the server"]
+            return opening_words(self.settings.base_url, time.monotonic() - self.actions.opening_since)
         return self.activity.words(time.monotonic())
 
     def _hint(self) -> str:
@@ -297,8 +298,8 @@ class PoolApp(TerminalApp):
                 self.completion.move(-1)
             case "down":
                 self.completion.move(1)
-            case "accept":
-                self._accept()
+            case "accept" | "enter":
+                self._accept(entered=message.what == "enter")
             case "complete" if not self.box.text and (self.approval.waiting or self.questions.waiting):
                 self._lead_on()
             case "complete":
@@ -324,13 +325,14 @@ class PoolApp(TerminalApp):
         self._put(message.offer)
         self.box.focus()
 
-    def _accept(self) -> None:
-        """Take the chosen offer. What is typed in full already is sent: one Enter is enough for a whole command."""
+    def _accept(self, *, entered: bool) -> None:
+        """Take the chosen offer. Enter sends what is typed in full, and a command whose argument is not begun."""
         offer = self.completion.chosen
         if offer is None:
             return
         line = self.box.document.get_line(self.box.cursor_location[0])
-        if offer.line and line.strip() == offer.text:
+        unbegun = entered and line.endswith(" ") and not self.completion.moved
+        if offer.line and (line.strip() == offer.text or unbegun):
             self._close_completion()
             self.box.action_send()
         else:

@@ -13,6 +13,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from pool.facekit.plain import plain
+from pool.tui.cutting import cut_strip
 
 MOST_ROWS = 8
 
@@ -55,6 +56,8 @@ class Completion(Widget):
         self._offers: Sequence[Offer] = ()
         self._chosen = 0
         self._first = 0
+        self.moved = False
+        """Whether the person has chosen among the offers."""
 
     @property
     def open(self) -> bool:
@@ -66,7 +69,7 @@ class Completion(Widget):
 
     def show_offers(self, offers: Sequence[Offer]) -> None:
         """Show these, the first chosen; none closes the list."""
-        self._offers, self._chosen, self._first = offers, 0, 0
+        self._offers, self._chosen, self._first, self.moved = offers, 0, 0, False
         self.set_class(bool(offers), "open")
         self.refresh(layout=True)
 
@@ -74,7 +77,7 @@ class Completion(Widget):
         """Choose the next or the one before, round the ends."""
         if not self._offers:
             return
-        self._chosen = (self._chosen + by) % len(self._offers)
+        self._chosen, self.moved = (self._chosen + by) % len(self._offers), True
         rows = max(1, self.size.height)
         self._first = min(max(self._first, self._chosen - rows + 1), self._chosen)
         self.refresh()
@@ -92,9 +95,7 @@ class Completion(Widget):
         style = self.get_component_rich_style("completion--chosen") if chosen else self.rich_style
         about = style if chosen else self.rich_style + self.get_component_rich_style("completion--about", partial=True)
         name = Strip([Segment(plain(offer.text), style)])
-        room = max(0, width - name.cell_length - 2)
-        tail = Strip([Segment("  " + plain(offer.about), about)]).crop(0, room + 2)
-        return Strip.join([name, tail]).adjust_cell_length(width, style)
+        return cut_strip(Strip.join([name, Strip([Segment("  " + plain(offer.about), about)])]), width, style)
 
     def on_click(self, event: events.Click) -> None:
         number = self._first + event.y

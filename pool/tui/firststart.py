@@ -80,8 +80,7 @@ class FirstStart:
 
     def _reopen(self, settings: Settings) -> None:
         self._app.settings = self._app.driver.settings = settings
-        self._app.driver.start()
-        self._app.line.refresh()
+        self._app.actions.open_session()
 
     # -- an address -------------------------------------------------------------------------------------------------
 

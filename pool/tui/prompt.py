@@ -75,7 +75,7 @@ class PromptBox(TextArea):
         """A key that the app acts on.
 
         what is `editor`, `search`, `complete`, `help`, `leave`, `end` or `take_back`; while the completion is open
-        `up`, `down` or `accept`; after a paste `picture` or `nothing_pasted`.
+        `up`, `down`, `accept` (Tab) or `enter`; after a paste `picture` or `nothing_pasted`.
         """
 
         def __init__(self, what: str) -> None:
@@ -230,7 +230,7 @@ class PromptBox(TextArea):
     def _send(self) -> None:
         """Send, unless the line is to go on or a completion is to be taken."""
         if self.popup_open:
-            self.post_message(self.Asked("accept"))
+            self.post_message(self.Asked("enter"))
             return
         row, column = self.cursor_location
         if self.document.get_line(row)[:column].endswith("\\"):

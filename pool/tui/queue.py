@@ -21,13 +21,20 @@ MOST_ROWS = 5
 class Waiting:
     """A message that waits. steering: it reaches the model in the running turn, else after the run.
 
-    held: no run works, so it waits for the end of the next one.
+    held: no run works, so it waits for the end of the next one. A number below 0: there is no session yet.
     """
 
     number: int
     text: str
     steering: bool
     held: bool = False
+
+
+def _when(row: Waiting) -> str:
+    """When a message will be taken up."""
+    if row.number < 0:
+        return "when the server is there: "
+    return "for this turn: " if row.steering else "after the next run: " if row.held else "after this run: "
 
 
 class QueueList(Widget):
@@ -69,7 +76,7 @@ class QueueList(Widget):
         more = len(self.rows) - MOST_ROWS
         if y == MOST_ROWS - 1 and more > 0:
             return Strip([Segment(f"and {more + 1} more", self.rich_style)]).adjust_cell_length(width, self.rich_style)
-        label = "for this turn: " if row.steering else "after the next run: " if row.held else "after this run: "
+        label = _when(row)
         text = plain(" ".join(row.text.split()))
         strip = Strip([Segment(label, kind), Segment(text, self.rich_style)])
         if strip.cell_length > width:

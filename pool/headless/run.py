@@ -7,8 +7,8 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Generator, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pool.agent.approvals import NobodyThere
 from pool.agent.factory import Session, open_session
@@ -50,20 +50,42 @@ def run_to_end(
     out is an output of the caller's in place of the named one.
     """
     out = out or output_for(output, form=options.form)
+    early: list[int] = []
     try:
-        return asyncio.run(_run(settings, prompt, out, Progress(sys.stderr, level), wishes, options))
+        return asyncio.run(_begun(_run(settings, prompt, out, Progress(sys.stderr, level), wishes, options), early))
     except SettingsError as error:
         return fail_early(out, StopReason.USAGE_ERROR, str(error))
     except ServerProblem as problem:
         return fail_early(out, StopReason.SERVER_FAILED, str(problem), problem.remedy)
     except KeyboardInterrupt:
         return fail_early(out, StopReason.INTERRUPTED, "interrupted, before the run could begin or end in order")
+    except asyncio.CancelledError:
+        number = early[0] if early else signal.SIGTERM
+        words = f"signal {signal.Signals(number).name}, before the run could begin"
+        return fail_early(out, StopReason.SIGNALLED, words, number=number)
 
 
-def fail_early(out: Output, reason: StopReason, detail: str, remedy: str = "") -> int:
-    """End a run that never began: words on stderr, and the same last event as every run has for the JSON outputs."""
+async def _begun(work: Coroutine[Any, Any, int], early: list[int]) -> int:
+    """Do the work; SIGTERM and SIGHUP cancel it until it takes them itself, and stand in early then."""
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    assert task is not None
+
+    def asked(number: int) -> None:
+        early.append(number)
+        task.cancel()
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, asked, number)
+    return await work
+
+
+def fail_early(out: Output, reason: StopReason, detail: str, remedy: str = "", *, number: int = 0) -> int:
+    """End a run that never began: words on stderr, and the same last event as every run has for the JSON outputs.
+
+    number is that of the signal, where one was the reason.
+    """
     sys.stderr.write(safe(f"pool run: {detail}" + (f"\n  {remedy}" if remedy else ""), terminal=True) + "\n")
-    code = STOP_TABLE[reason].exit
+    code = STOP_TABLE[reason].exit + number
     body = RunFinished(reason, code, detail, answer="", turns=0, seconds=0.0, usage=Usage())
     with contextlib.suppress(BrokenPipeError):
         out.show(EventHub(new_id()).emit(body))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
+import signal
 import subprocess
 import sys
 import time
@@ -17,6 +19,7 @@ from pool.sim.process import RunningSim, running
 from pool.sim.settings import SimSettings
 
 LIMIT_SECONDS = 20.0
+SIGNALLED = 128
 SOON_SECONDS = 6.0
 """Far below what a wait for a silent pipe would take, far above a start on a busy machine."""
 
@@ -86,3 +89,23 @@ def test_closed_streams(sim: RunningSim, tmp_path: Path, closed: str) -> None:
         done = subprocess.run(["bash", "-c", f"{pool} {feed} {closed}"], cwd=tmp_path, capture_output=True)
         assert done.returncode == 0, done.stderr
         assert (b"simulator" in done.stdout) is (closed != ">&-")
+
+
+def test_HEAD_06_a_signal_while_the_server_is_waited_for(tmp_path: Path) -> None:
+    """No run has begun, and yet there is a last event and the signal's exit code."""
+    words = ["--base-url", "http://127.0.0.1:9", "--wait-server", "60", "--sandbox", "off", "--mode", "allow-all"]
+    process = subprocess.Popen([*POOL, "run", "-o", "json", *words, "Go."], cwd=tmp_path, stdout=subprocess.PIPE)
+    end = time.monotonic() + LIMIT_SECONDS
+    while not _catches(process.pid, signal.SIGTERM):
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    process.terminate()
+    out, _ = process.communicate(timeout=LIMIT_SECONDS)
+    code = SIGNALLED + signal.SIGTERM
+    assert (process.returncode, json.loads(out)["exit_code"], json.loads(out)["reason"]) == (code, code, "signalled")
+
+
+def _catches(pid: int, number: int) -> bool:
+    """Whether a process has a handler for a signal."""
+    caught = re.search(r"^SigCgt:\s*([0-9a-f]+)", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
+    return caught is not None and bool(int(caught[1], 16) >> (number - 1) & 1)

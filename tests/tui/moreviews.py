@@ -117,6 +117,8 @@ async def panels(app: StillApp, pilot: Pilot[int]) -> None:
 
 async def everything(app: StillApp, pilot: Pilot[int]) -> None:
     app.actions.panels.show_palette()
+    await pilot.pause()
+    await pilot.press(*"copy")
 
 
 async def context(app: StillApp, pilot: Pilot[int]) -> None:

@@ -55,18 +55,29 @@ async def _rewind(conversation: Conversation, typed: Typed, *, redo: bool) -> Co
             rewind = await undo.plan(to, files=files, conversation=talk)
     except NoSuchPrompt as error:
         raise CommandError(str(error)) from None
-    rows = Rows(("", "file", "lines"), tuple(_rows(rewind.files.steps if rewind.files else ())))
+    steps = tuple(_rows(rewind.files.steps if rewind.files else ()))
+    rows = Rows(("", "file", "lines"), steps) if steps else None
     if rewind.empty:
-        return CommandResult(("there is nothing to take back",), rows if rows.rows else None, ok=False)
+        return CommandResult(("there is nothing to take back",), rows, ok=False)
     if NOW not in typed.words:
         base = f"/{typed.name} {to}".rstrip()
-        return CommandResult(tuple(_lines(rewind)), rows, ask=Ask("Do this?", tuple(_choices(base, rewind))))
+        lines = (*_lines(rewind), *_elsewhere(rewind, str(conversation.session.settings.workspace)))
+        return CommandResult(lines, rows, ask=Ask("Do this?", tuple(_choices(base, rewind))))
     done = await undo.carry_out(rewind)
     told = [f"{plural(len(done.steps), 'file')} put back"] if rewind.files is not None else []
     told += ["the conversation goes on from there"] if rewind.to_seq >= 0 else []
     failures = tuple(f"not put back: {visible(f.path)}: {visible(f.why)}" for f in done.failures)
     again = "undo" if redo else "redo"
     return CommandResult((f"{', '.join(told)}; /{again} takes this back", *failures), ok=not failures)
+
+
+def _elsewhere(rewind: Rewind, here: str) -> Iterable[str]:
+    """The folders in which prompts were worked whose files this does not put back."""
+    if rewind.files is None:
+        return
+    for folder in dict.fromkeys(prompt.workspace for prompt in rewind.taken):
+        if folder not in ("", here):
+            yield f"files that were changed in {visible(folder)} stay; pool undo --files acts there"
 
 
 def _choices(base: str, rewind: Rewind) -> Iterable[Choice]:

@@ -385,25 +385,29 @@ class Actions:
     def edit_prompt(self) -> None:
         """Write the prompt in the user's editor; the terminal is its while it runs."""
         box = self._app.box
-        try:
-            with self._app.suspend():
-                text = edited(box.full_text, dict(os.environ))
-        except EditorError as error:
-            self.say_error(str(error))
+        text = self._in_editor(box.full_text)
+        if isinstance(text, EditorError):
+            self.say_error(str(text))
             return
         box.pastes.clear()
         box.set_text(text)
 
+    def _in_editor(self, text: str) -> str | EditorError:
+        """A text as the user left it, or why there was no editor: an error would keep the terminal suspended."""
+        with self._app.suspend():
+            try:
+                return edited(text, dict(os.environ))
+            except EditorError as error:
+                return error
+
     def _edit_plan(self, plan: str) -> None:
         """Change the plan that waits in the user's editor; without one, in the box."""
-        try:
-            with self._app.suspend():
-                text = edited(plan, dict(os.environ))
-        except EditorError as error:
+        text = self._in_editor(plan)
+        if isinstance(text, EditorError):
             self._app.box.set_text(plan)
             self._app.box.focus()
             self._edits_plan = True
-            self._app.hint(f"{error}. Change the plan here; {self._app.key('send')} keeps it", ENDED_HINT_SECONDS)
+            self.say_error(str(text), f"change the plan in the box; {self._app.key('send')} keeps it")
             return
         self.command(f"/plan edited {text}")
 
@@ -446,7 +450,7 @@ class Actions:
         """Keys and commands."""
         conversation = self._app.driver.conversation
         own = conversation.session.skills.found.commands.commands if conversation else ()
-        self._app.push_screen(Pager("Help", help_text(self._app.keys, own)))
+        self._app.push_screen(Pager("Help", help_text(self._app.keys, own, width=self._app.size.width)))
 
     def search_history(self) -> None:
         """Pick one of the prompts sent before."""

@@ -40,7 +40,7 @@ class ApprovalPanel(AnswerPanel[ApprovalRequest, ApprovalAnswer]):
     DEFAULT_CSS = """
     ApprovalPanel > #title { height: auto; color: $text; text-style: bold; }
     ApprovalPanel > #why { height: auto; color: $muted; }
-    ApprovalPanel > #scroll { height: auto; max-height: 14; background: $surface; }
+    ApprovalPanel > #scroll { height: auto; max-height: 14; background: $surface; scrollbar-size-vertical: 1; }
     ApprovalPanel > #choices { height: auto; color: $text; }
     """
 

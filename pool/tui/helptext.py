@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from pool.extend.customcommands.command import CustomCommand
 
 NAME_COLUMNS = 24
+NARROW_COLUMNS = 64
+NARROW_NAME_COLUMNS = 12
+"""In a window with less than `NARROW_COLUMNS` names have so many."""
 
 MARKS = (
     ("/", "a command; type / to see them all"),
@@ -40,12 +43,16 @@ def welcome_text(workspace: Path) -> str:
     return f"Pool {__version__} in {place}   ·   ? help   / commands   @ files   ! shell"
 
 
-def help_text(bound: Bound, own: Sequence[CustomCommand] = ()) -> RenderableType:
-    """Keys as they are bound, marks and commands, also those of one's own, in two columns. It is data, not markup."""
+def help_text(bound: Bound, own: Sequence[CustomCommand] = (), *, width: int = 0) -> RenderableType:
+    """Keys as they are bound, marks and commands, also those of one's own, in two columns. It is data, not markup.
+
+    width is that of the window, 0 for a wide one: in a narrow one the names' column is narrower, too.
+    """
     from pool.agent.commands import COMMANDS
 
     rows = Table.grid(padding=(0, 2, 0, 0), pad_edge=False, expand=True)
-    rows.add_column(max_width=NAME_COLUMNS)
+    narrow = 0 < width < NARROW_COLUMNS
+    rows.add_column(max_width=NARROW_NAME_COLUMNS if narrow else NAME_COLUMNS)
     rows.add_column(ratio=1)
     _heading(rows, "In the box")
     for mark, about in MARKS:

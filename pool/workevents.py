@@ -40,7 +40,7 @@ class PlanProposed(Body):
 class PlanDecided(Body):
     """What became of the plan: approved (carried out next, in mode), edited (it still waits, as text) or dropped.
 
-    text is the plan as it stands then, with what the user changed in it.
+    text is the plan as it stands then, with what the user changed. Of an edited one mode is as in `plan.proposed`.
     """
 
     type: ClassVar[str] = "plan.decided"

@@ -76,9 +76,8 @@ class PlanState:
         self._need()
         if not text.strip():
             raise SettingsError("the plan is empty; /plan drop takes it away")
-        if text.strip() != self.waiting:
-            self.waiting = text.strip()
-            self._tell(PlanDecided(Decision.EDITED.value, self.waiting))
+        self.waiting = text.strip()
+        self._tell(PlanDecided(Decision.EDITED.value, self.waiting, self.usual_mode.value))
 
     def drop(self) -> None:
         """Take the plan away. Raises `SettingsError` if none waits."""

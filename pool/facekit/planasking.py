@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
-from pool.agent.plan import WAITS
+from pool.agent.plan import WAITS, Decision
 from pool.config.settings import Mode
 from pool.events import Body, PlanDecided, PlanProposed, RunFinished, RunStarted
 from pool.ports import Answer, Question
@@ -62,6 +62,8 @@ class PlanAsking:
             case RunFinished() if self._proposed is not None:
                 self.put(self._proposed.mode)
                 self._proposed = None
+            case PlanDecided(decision=Decision.EDITED.value, mode=mode):
+                self.put(mode)
             case RunStarted() | PlanDecided():
                 self._proposed = None
                 self.take_back()

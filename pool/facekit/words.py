@@ -65,7 +65,7 @@ def task_words(body: TaskProgress) -> str:
 
 def plan_words(decision: str, mode: str) -> str:
     """What became of a plan, for people."""
-    return f"plan {one_line(decision)}{f', mode {one_line(mode)}' if mode else ''}"
+    return f"plan {one_line(decision)}{f', mode {one_line(mode)}' if decision == 'approved' else ''}"
 
 
 def duration(seconds: float) -> str:

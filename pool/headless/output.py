@@ -323,7 +323,7 @@ def _word(body: Body) -> str:
         case PlanProposed():
             return "the plan waits: pool run --approve-plan -c carries it out (-f FILE with your changes)"
         case PlanDecided(decision=decision, mode=mode):
-            return f"plan {one_line(decision)}{f', mode {mode}' if mode else ''}"
+            return f"plan {one_line(decision)}{f', mode {mode}' if decision == 'approved' else ''}"
         case Compacted(detail=detail):
             return f"compacted: {one_line(detail)}"
         case _:

@@ -20,6 +20,8 @@ def shown_rows(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
     yield one.name or one.title or "(no prompt yet)"
     counts = f"{_plural(one.prompts, 'prompt')}, {_plural(one.turns, 'turn')}"
     yield f"{one.id} · {one.workspace} · {clock(one.created)} · {counts}"
+    if one.parent:
+        yield f"a subagent's, for the session {one.parent}"
     yield from filter(None, map(_shown, rows))
 
 
@@ -40,6 +42,10 @@ def _shown(row: dict[str, Any]) -> str:
             return f"→ {title or name}"
         case {"type": "call.finished", "status": status, "text": text}:
             return f"← {status}{_indented(str(text).splitlines())}"
+        case {"type": "task.started", "kind": kind, "task_session": session}:
+            return f"  the subagent {kind} works in session {session}"
+        case {"type": "plan.decided", "decision": decision}:
+            return f"── plan {decision}"
         case {"type": "guard.fired", "guard": guard, "action": action, "detail": detail}:
             return f"guard {guard}: {action}: {detail}"
         case {"type": "history.compacted", "detail": detail}:

@@ -41,7 +41,7 @@ async def test_a_plan_is_edited_approved_and_carried_out(tmp_path: Path) -> None
         assert shown.ask.choices[0].line == "/plan approve accept-edits"
         assert (await execute("/plan edit", talk)).action == Action(ActionKind.EDIT_PLAN, PLAN)
         edited = await execute(f"/plan edited {PLAN}\n3. Say so", talk)
-        assert edited.ask is not None
+        assert edited.lines[-1] == "3. Say so"
         approved = await execute("/plan approve", talk)
         assert approved.action is not None
         prompt = f"{CARRY_OUT}\n\n{PLAN}\n3. Say so"
@@ -52,7 +52,7 @@ async def test_a_plan_is_edited_approved_and_carried_out(tmp_path: Path) -> None
         assert (tmp_path / "w" / "a.txt").read_text() == "late\n"
         assert server.complaints == []
     assert bodies(driver, PlanDecided) == [
-        PlanDecided("edited", f"{PLAN}\n3. Say so"),
+        PlanDecided("edited", f"{PLAN}\n3. Say so", "accept-edits"),
         PlanDecided("approved", f"{PLAN}\n3. Say so", "accept-edits"),
     ]
     assert [b.mode for b in bodies(driver, ModeChanged) if isinstance(b, ModeChanged)] == ["plan", "accept-edits"]

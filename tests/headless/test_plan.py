@@ -62,7 +62,7 @@ async def test_a_program_edits_and_approves_by_the_lines_of_the_page(tmp_path: P
         assert await program.end() == 0
     text = json.loads(examples("json")[0])["text"]
     assert [(row["decision"], row["text"], row["mode"]) for row in decided] == [
-        ("edited", text, ""),
+        ("edited", text, "default"),
         ("approved", text, "allow-all"),
     ]
     assert (tmp_path / "a.txt").read_text() == "LATE\n"

@@ -23,7 +23,7 @@ def test_a_plan_is_edited_and_carried_out_and_another_is_left_waiting(start: Sta
     terminal.send("/plan make a file\r")
     terminal.wait_for("no, edit it first")
     terminal.press("5", "3. And say so", SETTLE_SECONDS)
-    terminal.wait_for("carry it out in mode allow-all")
+    terminal.wait_for(lambda text: text.count("yes, in mode allow-all") == 1)
     terminal.press("1", "plan approved, mode allow-all", SETTLE_SECONDS)
     terminal.wait_for("All is done.")
     assert (tmp_path / "work" / "a.txt").read_text() == "late\n"

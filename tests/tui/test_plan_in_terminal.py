@@ -29,8 +29,7 @@ def test_a_plan_is_edited_and_carried_out_and_the_list_is_shown(start: Starts, t
     terminal.wait_for("yes, in mode allow-all")
     terminal.wait_for("edit it first")
     terminal.press("5", "3. And say so", SETTLE_SECONDS)
-    terminal.wait_for("carry it out in mode allow-all")
-    terminal.send("\r")
+    terminal.press("1", "I approve this plan", SETTLE_SECONDS)
     terminal.wait_for("I approve this plan. Carry it out:")
     terminal.wait_for("All is done.")
     assert (tmp_path / "work" / "a.txt").read_text() == "late\n"
@@ -39,3 +38,15 @@ def test_a_plan_is_edited_and_carried_out_and_the_list_is_shown(start: Starts, t
     terminal.wait_for("[ ] test")
     terminal.send(ESCAPE)
     terminal.wait_for(lambda text: "[ ] test" not in text)
+
+
+def test_without_an_editor_the_plan_is_edited_in_the_box(start: Starts) -> None:
+    texts = ("t</think>1. Do it", "t</think>Done as you say.")
+    terminal = start(*texts, flags=("--mode", "plan"), env={"EDITOR": "/nonexistent/editor", "VISUAL": ""}, rows=30)
+    terminal.send("make a file\r")
+    terminal.wait_for("Carry out this plan?")
+    terminal.press("4", "keeps it", SETTLE_SECONDS)
+    terminal.wait_for("│ 1. Do it")
+    terminal.send(" in capitals\r")
+    terminal.wait_for("plan edited")
+    terminal.wait_for("1. Do it in capitals")

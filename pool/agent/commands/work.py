@@ -33,7 +33,7 @@ async def _plan(conversation: Conversation, typed: Typed) -> CommandResult:
             return act(ActionKind.EDIT_PLAN, plan.waiting)
         case ["edited", *_] if plan.waiting:
             plan.edit(typed.rest.removeprefix("edited"))
-            return CommandResult(plan_lines(plan.waiting), ask=asked(conversation))
+            return CommandResult(plan_lines(plan.waiting))
         case ["drop" | "edit" | "edited", *_]:
             plan.drop()
             return said("the plan is dropped; the mode stays plan (/mode changes it)")

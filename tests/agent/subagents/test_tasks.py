@@ -22,6 +22,7 @@ from pool.events import (
     plain,
     to_dict,
 )
+from pool.headless.shown import shown_rows
 from pool.sessions.index import SessionIndex
 from pool.sessions.log import read_rows
 from pool.sessions.store import by_id, last_of, sessions_folder
@@ -90,6 +91,10 @@ async def test_readers_and_a_writer_side_by_side(tmp_path: Path) -> None:
     # A subagent's session can be looked at, names its parent, and is not among the user's own.
     found = by_id(sessions_folder(), begun["explore"].task_session)
     assert (found.parent, found.prompt) == (session, "Look at a.txt")
+    rows, _ = read_rows(found.path.read_bytes())
+    assert f"a subagent's, for the session {session}" in list(shown_rows(rows))
+    rows, _ = read_rows(by_id(sessions_folder(), session).path.read_bytes())
+    assert f"  the subagent explore works in session {found.id}" in list(shown_rows(rows))
     assert last_of(sessions_folder(), str(work)).id == session
     with SessionIndex(sessions_folder(), lambda text: None) as index:
         assert [entry.id for entry in index.entries(str(work))] == [session]

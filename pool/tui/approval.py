@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rich.cells import cell_len
+from rich.style import Style
 from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
@@ -26,6 +27,11 @@ LOW_OTHER_ROWS = 8
 
 OTHER_ROWS = 11
 """The same of a high one, and two rows of the conversation."""
+
+KEY_MARK = "pool_key"
+"""What an answer in a row of several says of itself to a click."""
+
+NO_BREAK = "\u00a0"
 
 NO_FILE = "/dev/null"
 """What a diff names where there is no file, before or after."""
@@ -100,7 +106,11 @@ class ApprovalPanel(AnswerPanel[ApprovalRequest, ApprovalAnswer]):
         accent = _variables(self).get("accent", "")
         text = Text()
         if self._is_low:
-            return Text("  ".join(SHORT_WORDS[key] for key in [*(c.key for c in choices(request)), "n", "r"]))
+            for key in [*(c.key for c in choices(request)), "n", "r"]:
+                text.append("  " if text else "")
+                # Blanks within an answer do not break, so that a click on any part of it is one on all of it.
+                text.append(SHORT_WORDS[key].replace(" ", NO_BREAK), style=Style(meta={KEY_MARK: key}))
+            return text
         rows = [(c.key, c.words) for c in choices(request)] + [("n", "no"), ("r", "no, and say why")]
         for number, (key, words) in enumerate(rows):
             text.append("\n" if number else "")
@@ -144,7 +154,9 @@ class ApprovalPanel(AnswerPanel[ApprovalRequest, ApprovalAnswer]):
     def on_click(self, event: events.Click) -> None:
         """A click on a choice takes it."""
         rows = self.query_one("#choices", Static)
-        if self.waiting and not self._is_low and rows.region.contains(event.screen_x, event.screen_y):
+        if self.waiting and self._is_low and (key := event.style.meta.get(KEY_MARK)):
+            self.press(str(key))
+        elif self.waiting and not self._is_low and rows.region.contains(event.screen_x, event.screen_y):
             keys = [*(c.key for c in choices(self.shown)), "n", "r"]
             place = event.screen_y - rows.region.y
             if place < len(keys):

@@ -6,13 +6,13 @@ from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from pool.facekit.plain import plain
+from pool.tui.beside import BesideCloses
 
 
-class AskLine(ModalScreen[str | None]):
+class AskLine(BesideCloses[str | None]):
     """Returns the line, or None if the user closed it. about is data."""
 
     DEFAULT_CSS = """

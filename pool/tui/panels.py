@@ -14,12 +14,12 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.geometry import Size
 from textual.message import Message
-from textual.screen import ModalScreen
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widgets import Input, Static
 
 from pool.facekit.plain import plain
+from pool.tui.beside import BesideCloses
 from pool.tui.cutting import cut_strip
 
 MOST_COLUMNS = 120
@@ -37,7 +37,7 @@ _FRAME_CSS = """
 """
 
 
-class Pager(ModalScreen[None]):
+class Pager(BesideCloses[None]):
     """Text to read and scroll; Esc or q closes it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -148,7 +148,7 @@ class Rows(ScrollView):
             self.post_message(self.Clicked())
 
 
-class Picker(ModalScreen[str | None]):
+class Picker(BesideCloses[str | None]):
     """A list with a line to filter it; returns the id of what was picked, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

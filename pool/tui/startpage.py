@@ -12,10 +12,10 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from pool.facekit.approving import SETTLE_SECONDS
+from pool.tui.beside import BesideCloses
 from pool.tui.completion import plain
 from pool.tui.panels import Item, Rows
 
@@ -31,7 +31,7 @@ class Way:
     name: str
 
 
-class StartPage(ModalScreen[str]):
+class StartPage(BesideCloses[str]):
     """Returns the name of the chosen way, "" if the page was closed. All texts are data."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

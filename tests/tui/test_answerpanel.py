@@ -230,3 +230,17 @@ async def test_without_free_words_there_is_no_zero() -> None:
         app.questions.focus()
         await pilot.press("0", "3", "1")
         assert await answer == Answer("go on")
+
+
+async def test_an_answer_in_a_low_window_is_taken_by_a_click() -> None:
+    app = Panels()
+    async with app.run_test(size=(60, 12)) as pilot:
+        asking = asyncio.create_task(
+            app.approval.ask(ApprovalRequest("c", "shell", {}, "execute", "command", "make", ""))
+        )
+        await pilot.pause()
+        await pilot.pause(SETTLE)
+        answers = app.approval.query_one("#choices", Static)
+        at = answers.render_line(0).text.index("n\u00a0no")
+        await pilot.click(answers, offset=(at + 2, 0))
+        assert not (await asking).allowed

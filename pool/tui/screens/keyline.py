@@ -7,12 +7,15 @@ from typing import ClassVar
 
 from rich.cells import cell_len
 from rich.segment import Segment
+from textual import events
 from textual.strip import Strip
 from textual.widget import Widget
 
 from pool.facekit.plain import plain
 
 GAP = "  "
+KEY_NAMES = {"Esc": "escape", "Enter": "enter", "Tab": "tab", "Space": "space"}
+"""Keys as they are shown, and as Textual calls them."""
 
 Hint = tuple[str, str]
 """A key and what it does. The most needed come first."""
@@ -66,11 +69,28 @@ class KeyLine(Widget):
         key_style = base + self.get_component_rich_style("keys--key", partial=True)
         words_style = base + self.get_component_rich_style("keys--words", partial=True)
         segments: list[Segment] = [Segment(" ", base)]
-        used = 1
-        for key, words in self._hints:
-            text = f"{key} {words}"
-            if used + cell_len(text) > width:
-                break
+        for _, (key, words) in self._places(width):
             segments += [Segment(key, key_style), Segment(f" {words}{GAP}", words_style)]
-            used += cell_len(text) + len(GAP)
         return Strip(segments).adjust_cell_length(width, base)
+
+    def _places(self, width: int) -> list[tuple[int, Hint]]:
+        """The hints that fit, each with its column; the last one, which says how to leave, is always among them."""
+        *hints, leave = self._hints or [("", "")]
+        room = width - 1 - cell_len(" ".join(leave))
+        found: list[tuple[int, Hint]] = []
+        at = 1
+        for hint in hints:
+            cells = cell_len(" ".join(hint)) + len(GAP)
+            if at - 1 + cells > room:
+                break
+            found.append((at, hint))
+            at += cells
+        return [*found, (at, leave)]
+
+    def on_click(self, event: events.Click) -> None:
+        """A click on a key is that key."""
+        for at, (key, words) in self._places(self.size.width):
+            if at <= event.x < at + cell_len(f"{key} {words}") and not self._said:
+                name = KEY_NAMES.get(key, key if len(key) == 1 else "")
+                if name:
+                    self.app.simulate_key(name)  # pyright: ignore[reportUnknownMemberType] Textual leaves the app's type open

@@ -13,11 +13,14 @@ from pool.sessions.turnseries import firings, request_points
 from pool.tui.screens.bars import bar, plot, stacked
 from pool.tui.screens.contextrows import context_rows
 from pool.tui.screens.guardrows import guard_rows
+from pool.tui.screens.keyline import KeyLine
 from pool.tui.screens.linelist import Row
+from pool.tui.screens.report import ReportScreen
 from pool.tui.screens.sessions import SessionsScreen
 from tests.cases.driver import answer, call
 from tests.sessions.made import finished, row, said, session, started
 from tests.tui.screens.kit import rows, screen_text, until, working
+from tests.tui.views import StillApp
 
 
 def text(shown: list[Row] | tuple[Row, ...]) -> list[str]:
@@ -113,3 +116,17 @@ async def test_sessions_are_searched_while_typing(tmp_path: Path, monkeypatch: p
         await pilot.press("ctrl+u", *"pars", "down", "enter")
         await until(pilot, lambda: app.settings.resume == "0190-parser")
         await until(pilot, lambda: app.driver.conversation is not None)
+
+
+async def test_panels_are_closed_by_the_mouse() -> None:
+    app = StillApp("pool-dark")
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.push_screen(ReportScreen("Guards", lambda width: guard_rows((), width), ()))
+        await pilot.pause()
+        keys = app.screen.query_one(KeyLine)
+        await pilot.click(keys, offset=(keys.render_line(0).text.index("Esc"), 0))
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+        app.actions.show_help()
+        await pilot.pause()
+        await pilot.click(offset=(5, 23))
+        await until(pilot, lambda: len(app.screen_stack) == 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import io
 import os
@@ -21,6 +22,7 @@ usage: pool [COMMAND] ...
   pool attach ID        show a detached run, steer it, answer what it asks; leaving it lets it go on
   pool stop ID          end a detached run; --now kills it
   pool exec -p "PROMPT" the same with the flags and the records of Poolside's pool exec
+  pool acp              the agent for an editor: Zed, JetBrains, Neovim, Emacs and others (docs/editors.md)
   pool batch FILE       many prompts (JSON lines), several at a time, each in a folder of its own; --resume goes on
   pool approvals        what you approved for good in this checkout: list, forget RULE, forget all
   pool config           the configuration: show, set, check, trust, import
@@ -65,6 +67,7 @@ COMMANDS = {
     "attach": ("pool.cli.attach", "main"),
     "stop": ("pool.headless.live.stop", "main"),
     "exec": ("pool.headless.poolside", "main"),
+    "acp": ("pool.cli.acp", "main"),
     "batch": ("pool.headless.batch.command", "main"),
     "approvals": ("pool.headless.approvals", "main"),
     "config": ("pool.cli.config.command", "main"),
@@ -152,11 +155,17 @@ def _open_streams() -> None:
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
+GARBAGE_OBJECTS = 50_000
+"""New objects after which the collector looks for garbage. Imports make a start's objects and leave no garbage; with
+Python's own 700 the looking is a seventh of a start's time."""
+
+
 def entry() -> None:
     """Console entry point: exits with the command's code, quietly when the reader of stdout has gone.
 
     An error that nobody expected is one line and exit code 1, never a traceback.
     """
+    gc.set_threshold(GARBAGE_OBJECTS)
     _open_streams()
     try:
         code = main()

@@ -111,13 +111,13 @@ class PoolApp(TerminalApp):
         self.first_start = FirstStart(self)
         self.offers = Offers(lambda: self.settings.workspace, self.actions.command_offers, self.actions.skill_offers)
         self._first_prompt = prompt
-        self.theme_name = theme
         self._escaped = self._interrupted = self._stopped = 0.0
         self._focused = self._folded = True
         notify = settings.ui.notify
         self._notify_how = guess(dict(os.environ)) if notify is Notify.AUTO else notify.value
         self._hint_text = self.last_answer = ""
         self.ran = False
+        self.use_theme(theme)  # here and not later: a change of colours lays out everything anew
 
     def compose(self) -> ComposeResult:
         yield self.transcript
@@ -132,7 +132,6 @@ class PoolApp(TerminalApp):
         yield self.bar
 
     def on_mount(self) -> None:
-        self.use_theme(self.theme_name)
         self.watch_own_theme()
         self.leave_on_signals(self.leaving.signalled)
         self.redraw_when_resumed()

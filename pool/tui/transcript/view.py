@@ -106,7 +106,8 @@ class TranscriptView(ScrollView, can_focus=True):
     @code_style.setter
     def code_style(self, name: str) -> None:
         self._code_style = name
-        self._relayout()
+        if self.is_attached:
+            self._relayout()
 
     def _relayout(self) -> None:
         """Lay out for another width or theme, if there is one. The row at the top stays where it is."""

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 from textual import events
 from textual.message import Message
+from textual.signal import Signal
 from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Input
@@ -69,6 +70,14 @@ class AnswerPanel(Widget, Generic[Q, A], can_focus=True):
         self._at = 0
         self._since = 0.0
         self._told: Timer | None = None
+
+    def on_mount(self) -> None:
+        changed = cast("Signal[object]", self.app.theme_changed_signal)  # pyright: ignore[reportUnknownMemberType] Textual leaves the app's type open
+        changed.subscribe(self, self._recolour)
+
+    def _recolour(self, theme: object) -> None:
+        if self._waiting and not self.writing:
+            self.draw()
 
     @property
     def waiting(self) -> int:

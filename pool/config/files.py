@@ -98,13 +98,15 @@ def project_folder(workspace: Path) -> Path:
 class Source:
     """A file that was read. values and those of profiles and locked are by key name; faults are full sentences.
 
-    errors end a run, warnings do not. checkout: the file came with the workspace, so it needs trust.
+    errors end a run, warnings do not. checkout: the file came with the workspace, so it needs trust. workspace is where
+    commands that it names start, None where that is not known.
     """
 
     layer: str
     path: Path
     text: str = ""
     checkout: bool = False
+    workspace: Path | None = None
     values: dict[str, object] = field(default_factory=dict[str, object])
     profiles: dict[str, dict[str, object]] = field(default_factory=dict[str, dict[str, object]])
     locked: dict[str, object] = field(default_factory=dict[str, object])
@@ -123,9 +125,9 @@ class Source:
         return f"{self.path}:{found.line}" if found.line else str(self.path)
 
 
-def read_source(layer: str, path: Path, *, checkout: bool = False) -> Source | None:
+def read_source(layer: str, path: Path, *, checkout: bool = False, workspace: Path | None = None) -> Source | None:
     """Read one file; None if there is none. Faults are in the result."""
-    source = Source(layer, path, checkout=checkout)
+    source = Source(layer, path, checkout=checkout, workspace=workspace)
     try:
         text = read_text(path)
     except OSError as error:

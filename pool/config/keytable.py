@@ -21,7 +21,7 @@ from pool.config.kinds import (
     Thinking,
     WholeOrServer,
 )
-from pool.config.mcp import for_checkout, servers_of
+from pool.config.mcp import command_lines, for_checkout, servers_of
 from pool.config.settings import MODE_ALIASES, SANDBOX_ALIASES, THINKING_LEVELS, Mode, SandboxChoice
 from pool.config.uikeys import UI_KEYS
 from pool.config.web import TABLE as WEB_TABLE
@@ -388,6 +388,7 @@ _REST = (
         secret=True,
         adds=True,
         for_checkout=for_checkout,
+        lines=command_lines,
     ),
     Key(
         "mcp.share",

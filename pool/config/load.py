@@ -71,8 +71,8 @@ def read_files(workspace: Path, places: Places) -> Read:
     found = (
         read_source("system", places.system),
         read_source("user", places.user_file),
-        read_source("project", project, checkout=True),
-        read_source("local", local, checkout=True),
+        read_source("project", project, checkout=True, workspace=workspace),
+        read_source("local", local, checkout=True, workspace=workspace),
     )
     sources = tuple(source for source in found if source is not None)
     store = TrustStore(places.state, folder)

@@ -70,6 +70,14 @@ def _server(name: str, given: Mapping[str, Any]) -> McpServer:
     )
 
 
+def command_lines(value: object) -> tuple[str, ...]:
+    """The command lines of the servers that are programs."""
+    import shlex
+
+    servers = cast(Mapping[str, Mapping[str, Any]], value).values()
+    return tuple(shlex.join((one["command"], *one.get("args", ()))) for one in servers if "command" in one)
+
+
 def for_checkout(value: object) -> tuple[object, str]:
     """What a checkout's servers may be, and what was taken from them: none runs outside the sandbox."""
     servers = cast(Mapping[str, Mapping[str, Any]], value)

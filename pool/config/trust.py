@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -19,9 +19,6 @@ from pool.config.keys import keys
 from pool_tools.home import expanded
 
 VERSION = 1
-SCRIPT_BYTES = 1024 * 1024
-"""Of a larger file that a command names, the beginning and the size count: a start must not wait for hashing."""
-
 _NAME_CHARS = 32
 _MOST_BYTES = 256 * 1024
 """Of a file of answers: a few hundred skills and commands of a checkout have one each."""
@@ -57,7 +54,8 @@ def digest(source: Source) -> str:
 def _content(source: Source, one: Asked) -> str:
     key = keys()[one.key]
     if key.lines is not None:
-        return _scripts(source, key.lines(one.value))
+        found = scripts_of(source, one)
+        return json.dumps(sorted(found.items())) if found else ""
     if not key.path:
         return ""
     try:
@@ -66,33 +64,16 @@ def _content(source: Source, one: Asked) -> str:
         return ""
 
 
-def _scripts(source: Source, lines: Iterable[str]) -> str:
-    """A hash of the files of the checkout that command lines name, by words that are paths; "" if there are none."""
+def scripts_of(source: Source, one: Asked) -> Mapping[str, str]:
+    """Hashes of the files of the checkout that the command lines in a value name, by their path in it."""
+    lines = keys()[one.key].lines
+    if lines is None:
+        return {}
     # Not at the top: only files that ask for commands need it.
-    import shlex
+    from pool.config.scripts import scripts
 
-    root = Path(os.path.realpath(source.path.parent.parent))
-    found: dict[str, str] = {}
-    for line in lines:
-        lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
-        lexer.commenters = ""
-        try:
-            words = list(lexer)
-        except ValueError:
-            words = line.split()
-        for path in (Path(os.path.realpath(root / word)) for word in words if "\0" not in word):
-            if path.is_relative_to(root) and path.is_file():
-                found[str(path.relative_to(root))] = _hash_of(path)
-    return json.dumps(sorted(found.items())) if found else ""
-
-
-def _hash_of(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            data, size = file.read(SCRIPT_BYTES), file.seek(0, os.SEEK_END)
-            return hashlib.sha256(b"%d %b" % (size, data)).hexdigest()
-    except OSError:
-        return ""
+    root = source.path.parent.parent
+    return scripts(root, source.workspace or root, lines(one.value))
 
 
 def beside(source: Source, name: str) -> Path:

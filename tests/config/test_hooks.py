@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,44 @@ def test_trust_covers_scripts_of_the_checkout_that_a_command_names(tmp_path: Pat
     home.trust()
     script.unlink()
     assert home.load().settings.hooks == ()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "sh tools/check.sh",
+        "cd tools && ./check.sh",
+        "make --file=tools/check.sh",
+        "sh $HOOK_WORKSPACE/tools/check.sh",
+        'sh "$(git rev-parse --show-toplevel)/tools/check.sh"',
+        "bash -c 'exec sh tools/check.sh'",
+        "for f in tools/*.sh; do sh $f; done",
+        "sh link/../check.sh",
+        "sh check.sh",
+    ],
+)
+def test_a_script_is_found_however_a_command_names_it(tmp_path: Path, command: str) -> None:
+    """The workspace is the folder tools/deep of the checkout; commands start there."""
+    home = Home(tmp_path, project=f"[hooks.a]\non = 'stop'\ncommand = {json.dumps(command)}\n")
+    tools = home.workspace / "tools"
+    (tools / "deep").mkdir(parents=True)
+    (home.workspace / "link").symlink_to("tools/deep")
+    script = (tools / "deep" if command == "sh check.sh" else tools) / "check.sh"
+    script.write_text("true\n")
+    home.workspace = tools / "deep"
+    home.trust()
+    assert len(home.load().settings.hooks) == 1
+    script.write_text("false\n")
+    assert home.load().settings.hooks == ()
+
+
+def test_words_of_a_hostile_command_are_looked_for_in_the_checkout_alone_and_quickly(tmp_path: Path) -> None:
+    odd = ["/" + "*/" * 200, "x" * 5000, "../" * 40 + "etc/passwd", "\\u0000", "[", "~/x", "=", "$", "//", "'"]
+    many = [f"w{number}" for number in range(20_000)]
+    home = Home(tmp_path, project="")
+    home.write("project", f'[hooks.a]\non = "stop"\ncommand = "{" ".join((*odd, *many))}"\n')
+    home.trust()
+    assert len(home.load().settings.hooks) == 1
 
 
 @pytest.mark.parametrize(

@@ -72,3 +72,17 @@ def test_a_checkouts_servers_count_after_trust_and_never_leave_the_sandbox(tmp_p
     assert any("sandbox = false of theirs counts only in files of your own" in w for w in loaded.warnings)
     home.write("project", "[mcp_servers.theirs]\ncommand = 'z'\nsandbox = false\n")
     assert [server.name for server in home.load().settings.mcp.servers] == ["mine"]
+
+
+def test_trust_covers_the_files_of_the_checkout_that_a_servers_command_names(tmp_path: Path) -> None:
+    project = "[mcp_servers.own]\ncommand = 'python3'\nargs = ['-u', 'tools/server one.py', '--to', '.']\n"
+    home = Home(tmp_path, project=f"{project}[mcp_servers.far]\nurl = 'https://mcp.example'\n")
+    script = home.workspace / "tools" / "server one.py"
+    script.parent.mkdir()
+    script.write_text("print(1)\n")
+    home.trust()
+    assert [server.name for server in home.load().settings.mcp.servers] == ["own", "far"]
+    (home.workspace / "other.py").write_text("any other file may change\n")
+    assert len(home.load().settings.mcp.servers) == 2
+    script.write_text("print(2)\n")
+    assert home.load().settings.mcp.servers == ()

@@ -159,7 +159,7 @@ def write_document(here: Here, target: str, path: Path, document: Any) -> None:
     write_whole(path, text, mode)
     if target == "user":
         return
-    after = read_source(target, path, checkout=True)
+    after = read_source(target, path, checkout=True, workspace=here.workspace)
     if was_trusted and after is not None:
         _keep_trust(here, after)
     if target == "local":

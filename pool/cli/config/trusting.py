@@ -15,8 +15,10 @@ from pool.config.files import Source
 from pool.config.keys import keys
 from pool.config.load import load_settings
 from pool.config.settings import SettingsError
-from pool.config.trust import Asked, asked_by, beside, digest
+from pool.config.trust import Asked, asked_by, beside, digest, scripts_of
 from pool.headless.plain import safe
+
+FILES_NAMED = 10
 
 
 def trust(here: Here, *, yes: bool) -> int:
@@ -66,6 +68,9 @@ def _shown(source: Source, widening: tuple[str, ...]) -> Iterator[str]:
             yield f"      {key.danger or 'it allows more than you do'}"
         else:
             yield "      no more than you allow now"
+        if found := scripts_of(source, one):
+            named = ", ".join([*found][:FILES_NAMED]) + (", …" if len(found) > FILES_NAMED else "")
+            yield f"      files of this checkout that it names: {named}; read them first"
         if key.path:
             yield f"      the file is {beside(source, str(one.value))}; read it first"
 

@@ -20,7 +20,8 @@ FETCH = "fetch"
 class FetchTool:
     """Reads a page of the web as text. Pool itself fetches it, with nothing of the user's: no cookies, no logins.
 
-    Addresses of this machine and of private networks are refused, at each hop of a redirect.
+    Addresses of this machine and of private networks are refused, at each hop of a redirect. Behind a proxy of the
+    user's a name is looked up twice, by Pool and by the proxy: what the second answer is, only the proxy can refuse.
     """
 
     spec = ToolSpec(

@@ -191,8 +191,12 @@ class Checkpointer:
             await run_blocking(lambda _: checkpoints.by_job(run))
 
     def _target(self, args: Mapping[str, Any]) -> str | None:
-        """The file that a tool writes, relative to the workspace; None if it lies elsewhere or is no file."""
+        """The file that a tool writes, relative to the workspace; None if it lies elsewhere or is no file.
+
+        What an editor has of it unsaved is saved first, so that it is kept too.
+        """
         try:
+            self._workspace.save_unsaved(str(args.get("path", "")))
             with self._workspace.locate(str(args.get("path", ""))) as place:
                 return "/".join(place.parts) if self._workspace.is_main(place.root) and place.parts else None
         except (ToolError, OSError):

@@ -189,6 +189,11 @@ class Conversation:
         """Change the approval mode, from the next call on."""
         self.session.approvals.set_mode(mode)
 
+    @property
+    def thinking_level(self) -> str:
+        """The level of thinking as it was named last."""
+        return self._thinking.name
+
     def set_thinking(self, level: str, *, by_template: bool = False) -> ThinkingChange:
         """Set how much the model may think: off, low, normal, high, on, or tokens a turn.
 

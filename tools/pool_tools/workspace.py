@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from pool_tools.api import ToolError
 from pool_tools.atomic import make_folders, replace_file
 from pool_tools.blocking import CancelFlag
+from pool_tools.editorfiles import EditorFiles, as_edited, as_text
 from pool_tools.gitshape import belongs_to_git
 from pool_tools.ledger import Ledger
 from pool_tools.limits import EDITABLE_BYTES
@@ -60,6 +61,8 @@ class Workspace:
         self.ledger = Ledger()
         self.mask = NO_MASK
         """What is kept out of all that is shown of files."""
+        self.editor: EditorFiles | None = None
+        """Has files of the workspace open, perhaps unsaved: they are read there, and changed there."""
 
     @property
     def root(self) -> Path:
@@ -78,6 +81,7 @@ class Workspace:
         other._owned = False
         other.ledger = Ledger()
         other.mask = self.mask
+        other.editor = self.editor
         return other
 
     def close(self) -> None:
@@ -181,7 +185,13 @@ class Workspace:
         return handle, found
 
     def read(self, place: Place, limit: int = EDITABLE_BYTES) -> Content:
-        """All of a regular file of at most limit bytes."""
+        """All of a regular file of at most limit bytes, as the editor has it where there is one."""
+        content = self._on_disk(place, limit)
+        if self.editor is None:
+            return content
+        return Content(as_edited(content.data, self.editor.read(place.real)), content.stat)
+
+    def _on_disk(self, place: Place, limit: int = EDITABLE_BYTES) -> Content:
         handle, found = self.open_file(place)
         try:
             chunks: list[bytes] = []
@@ -242,12 +252,55 @@ class Workspace:
             folder = make_folders(place.folder, place.missing)
             try:
                 self._check_unchanged(folder, place.name, name, before)
+                if (now := self._by_editor(place, folder, data, before, flag)) is not None:
+                    return now
                 return replace_file(folder, place.name, data, before, flag)
             finally:
                 os.close(folder)
         except OSError as error:
             remedy = _REMEDIES.get(error.errno or 0, "")
             raise ToolError(f"{name} cannot be written: {error.strerror}. Nothing was changed.{remedy}") from None
+
+    def _by_editor(
+        self, place: Place, folder: int, data: bytes, before: os.stat_result | None, flag: CancelFlag
+    ) -> os.stat_result | None:
+        """Let the editor change and save a file; its state then. None: it is to be written to disk here.
+
+        An editor that only changes what it shows leaves the disk to us, so that commands see the same.
+        """
+        text = as_text(data)
+        if self.editor is None or text is None:
+            return None
+        flag.check()
+        refused = self.editor.write(place.real, text)
+        if refused and self._is_unsaved(place):
+            raise ToolError(
+                f"{self.shown(place)} has unsaved changes in the editor, which does not take this one: {refused}. "
+                "Nothing was changed. Tell the user."
+            )
+        try:
+            now = os.stat(place.name, dir_fd=folder, follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+        return None if refused is None or refused or (before and stamp(now) == stamp(before)) else now
+
+    def _is_unsaved(self, place: Place) -> bool:
+        if self.editor is None or place.stat is None:
+            return False
+        data = self._on_disk(place).data
+        return as_edited(data, self.editor.read(place.real)) != data
+
+    def save_unsaved(self, path: str) -> None:
+        """Let the editor save what it has of a file, so that what a person wrote there is on disk before a call."""
+        if self.editor is None:
+            return
+        with self.locate(path) as place:
+            if place.stat is None or not stat.S_ISREG(place.stat.st_mode):
+                return
+            data = self._on_disk(place).data
+            shown = as_edited(data, self.editor.read(place.real))
+            if shown != data and (text := as_text(shown)) is not None:
+                self.editor.write(place.real, text)
 
     @staticmethod
     def _check_unchanged(folder: int, name: str, shown: str, before: os.stat_result | None) -> None:

@@ -1,0 +1,50 @@
+"""Serving one client over the standard streams, until it goes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+
+from pool.acp.agent import AcpAgent, SettingsFor
+from pool.acp.errors import INVALID_REQUEST, RpcError
+from pool.acp.peer import Peer
+from pool.acp.stdio import LINE_LIMIT_BYTES, LineReader, LineWriter, Streams, take_streams
+
+LEAVE_SECONDS = 8.0
+"""How long requests may take to end once the client has gone."""
+
+
+def serve(settings_for: SettingsFor, *, confined: bool = True) -> int:
+    """Serve until stdin ends or the client stops reading; the exit code. confined is that of `AcpAgent`."""
+    return asyncio.run(_serve(take_streams(), settings_for, confined=confined))
+
+
+async def _serve(streams: Streams, settings_for: SettingsFor, *, confined: bool) -> int:
+    gone = asyncio.Event()
+    writer = LineWriter(streams.write, gone.set)
+    peer = Peer(writer.send)
+    agent = AcpAgent(peer, settings_for, confined=confined)
+    too_long = RpcError(INVALID_REQUEST, f"a message has more than {LINE_LIMIT_BYTES:,} bytes")
+    LineReader(streams.read, peer.take, lambda: peer.refuse(too_long), gone.set).start()
+    code = 0
+    loop = asyncio.get_running_loop()
+
+    def signalled(number: int) -> None:
+        nonlocal code
+        code = 128 + number
+        gone.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, signalled, number)
+    await gone.wait()
+    # Whoever has gone answers nothing; prompts end as cancelled, and what was asked before is still answered.
+    peer.hang_up()
+    agent.cancel_all()
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(LEAVE_SECONDS):
+            await peer.settled()
+            await agent.end()
+    peer.close()
+    await asyncio.to_thread(writer.close)
+    return code

@@ -1,0 +1,69 @@
+"""Reading parameters: each function gives a value of the wanted type or raises an error that names the parameter."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from pool.acp.errors import bad_params
+
+Json = dict[str, Any]
+
+
+def text(params: Json, name: str) -> str:
+    """A text that has to be there."""
+    value = params.get(name)
+    if not isinstance(value, str):
+        raise bad_params(f"`{name}` is missing or no text")
+    return value
+
+
+def optional_text(params: Json, name: str) -> str:
+    """A text, "" where it is absent or null."""
+    return "" if params.get(name) is None else text(params, name)
+
+
+def number(params: Json, name: str) -> int:
+    """A whole number that has to be there."""
+    value = params.get(name)
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise bad_params(f"`{name}` is missing or no whole number")
+    return value
+
+
+def table(params: Json, name: str) -> Json:
+    """An object, empty where it is absent or null."""
+    value = params.get(name)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise bad_params(f"`{name}` has to be an object")
+    return cast(Json, value)
+
+
+def rows(params: Json, name: str) -> Sequence[Json]:
+    """A list of objects, empty where it is absent or null."""
+    value = params.get(name)
+    if value is None:
+        return ()
+    if not isinstance(value, list) or not all(isinstance(one, dict) for one in cast(list[object], value)):
+        raise bad_params(f"`{name}` has to be a list of objects")
+    return cast(list[Json], value)
+
+
+def folder(params: Json, name: str) -> Path:
+    """An absolute path of a folder that is there."""
+    value = text(params, name)
+    if not os.path.isabs(value) or "\0" in value:
+        raise bad_params(f"`{name}` has to be an absolute path, and is {value!r}")
+    if not os.path.isdir(value):
+        raise bad_params(f"`{name}` {value!r} is no folder")
+    return Path(value)
+
+
+def meta(params: Json) -> Json:
+    """What is beside the protocol; anything may stand there, and what cannot be used is nothing."""
+    value = params.get("_meta")
+    return cast(Json, value) if isinstance(value, dict) else {}

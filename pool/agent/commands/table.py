@@ -34,7 +34,10 @@ from pool.wire.errors import ServerProblem
 from pool_tools.network.rules import RuleError
 from pool_tools.text import visible
 
-_GROUPS = (session, settings, approvals, context, network, records, files, gitwork, worktrees, look, mcp, model, skills, work)
+_GROUPS = (
+    *(session, settings, approvals, context, network, records, files),
+    *(gitwork, worktrees, look, mcp, model, skills, work),
+)
 _COMMAND = re.compile(r"/([A-Za-z][\w-]*)(?:\s+(.*))?", re.DOTALL)
 NEAR = 0.5
 """How alike a name has to be to be offered for one that does not exist."""

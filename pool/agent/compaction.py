@@ -15,6 +15,7 @@ from typing import Any
 
 from pool.agent.history import History
 from pool.agent.hub import EventHub
+from pool.agent.plan import ASK as PLAN_MODE
 from pool.agent.price import Price
 from pool.agent.pruning import first_difference, pruned
 from pool.agent.state import RunState
@@ -156,7 +157,7 @@ def _cut(encoded: Encoded, limit: int, encode: Callable[[Message], Encoded]) -> 
 def _task(history: History, run: RunState) -> str:
     """The user's words: the session's first message, without an earlier account, and the run's prompt."""
     first = next((m.message.content for m in history.messages if m.message.role is Role.USER), "")
-    first = first.partition(f"\n\n{_INTRODUCTION}")[0].partition(f"\n\n{_LATEST}")[0]
+    first = first.partition(f"\n\n{_INTRODUCTION}")[0].partition(f"\n\n{_LATEST}")[0].replace(f"\n\n{PLAN_MODE}", "")
     return first if not run.prompt or run.prompt in first else f"{first}\n\n{_LATEST} {run.prompt}"
 
 

@@ -203,7 +203,7 @@ async def open_session(settings: Settings, approver: Approver, extras: Extras = 
             stack.push_async_callback(toolbox.close)
         agent, replies = _assemble(
             *(settings, link, hub, approvals, questions, tools, confinement, workspace.ledger.clear, opened),
-            *(prompt_for(settings, found.block, skills.listed(tools)), kept, extras.guards, work.todo.for_model),
+            *(prompt_for(settings, found.block, skills.listed(tools)), kept, extras.guards, work.for_model),
             session_hooks(
                 settings, toolbox.commands, hub, lambda: approvals.mode.value, resumed=bool(opened.earlier.messages)
             ),

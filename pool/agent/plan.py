@@ -46,6 +46,7 @@ class PlanState:
         self._tell = tell
         self._widest = widest
         self._before: Mode | None = None
+        self._plans = False
         self.waiting = waiting
 
     @property
@@ -55,8 +56,13 @@ class PlanState:
 
     def follow(self, mode: Mode) -> None:
         """The mode is this from now on."""
-        if mode is not Mode.PLAN:
+        self._plans = mode is Mode.PLAN
+        if not self._plans:
             self._before = mode
+
+    def for_model(self) -> str:
+        """What a history that is replaced has to say of plan mode; "" outside of it."""
+        return ASK if self._plans else ""
 
     def begin(self, mode: Mode) -> str:
         """A run begins in this mode; what is added to its prompt. Outside of plan mode a plan waits no longer."""

@@ -48,6 +48,11 @@ class Work:
         if self.plans:
             agent.before_end = lambda finished: self.plan.end(finished, approvals.mode)
 
+    def for_model(self) -> str:
+        """What a history that is replaced says word for word."""
+        parts = (self.todo.for_model(), self.plan.for_model() if self.plans else "")
+        return "\n\n".join(part for part in parts if part)
+
     def restore(self, rows: WorkRows) -> None:
         """Go back to what a log says."""
         self.todo.restore(rows.todo)

@@ -86,3 +86,23 @@ async def test_a_run_that_ends_badly_proposes_nothing(tmp_path: Path) -> None:
         run = await driver.run()
     assert run.of(PlanProposed) == []
     assert driver.session.work.plan.waiting == ""
+
+
+async def test_a_compaction_says_of_plan_mode_what_holds_now(tmp_path: Path) -> None:
+    async with (
+        ModelServer(answer(PLAN), answer("An account.")) as server,
+        driving(server.url, tmp_path / "w", mode=Mode.PLAN) as driver,
+    ):
+        talk = Conversation(driver.session)
+        await driver.run("First.")
+        await driver.session.agent.compact()
+        planning = driver.session.agent.history.messages[1].message.content
+        server.bodies.clear()
+        server.steps = [answer("An account.")]
+        talk.set_mode(Mode.AUTO)
+        await driver.session.agent.compact()
+        after = driver.session.agent.history.messages[1].message.content
+    assert planning.startswith("First.\n\n")
+    assert planning.count(ASK) == 1
+    assert ASK not in after
+    assert server.complaints == []

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from pool.config.settings import AgentsMd
 from pool.wire.tokens import raw_tokens
+from pool_tools.text import visible
 
 NAME = "AGENTS.md"
 MOST_ABOVE = 32
@@ -32,7 +33,14 @@ _INTRODUCTION = (
     "differ, the later one holds. They do not change the rules above."
 )
 _NESTED = "Folders with an {name} of their own, to be read before you change files there: {names}."
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+NESTED_CHARS = 200
+"""A longer path is not named: names are somebody else's text, and stand in the prompt."""
+
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
+)
+"""Control characters, and those that no reader of the file sees."""
+
 _CLOSING_TAG = re.compile(r"</(?=agents_md\b)", re.IGNORECASE)
 _LEFT_OUT = frozenset({"node_modules", "__pycache__", "venv", "site-packages", "target", "build", "dist"})
 
@@ -140,7 +148,7 @@ def _read(
 
     within is where it has to lie after all links, None for anywhere. Not trusted: it has to be the user's or root's.
     """
-    shown = _CONTROL.sub("?", shown)
+    shown = visible(shown)
     try:
         real = path.resolve(strict=True)
         if within is not None and not real.is_relative_to(within):
@@ -183,7 +191,7 @@ def _bytes(handle: int, limit: int) -> bytes:
 
 def _clean(text: str) -> str:
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return _CLOSING_TAG.sub("<\\/", _CONTROL.sub("", text)).strip()
+    return _CLOSING_TAG.sub("<\\/", _UNSEEN.sub("", text)).strip()
 
 
 def _fitted(files: Sequence[InstructionFile], tokens: int) -> tuple[InstructionFile, ...]:
@@ -223,7 +231,8 @@ def _nested(workspace: Path) -> tuple[str, ...]:
             names, has_file = _listed(folder)
             below += [folder / name for name in names]
             if has_file and depth:
-                found.append(_CONTROL.sub("?", str((folder / NAME).relative_to(workspace))))
+                path = visible(str((folder / NAME).relative_to(workspace)))
+                found += [path] if len(path) <= NESTED_CHARS else []
         level = below
     return tuple(found)
 

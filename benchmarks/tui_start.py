@@ -60,6 +60,7 @@ class Program:
     name: str
     words: str
     command: list[str]
+    env: dict[str, str] = field(default_factory=dict[str, str])
     shown: list[float] = field(default_factory=list[float])
     typed: list[float] = field(default_factory=list[float])
     cpu_shown: list[float] = field(default_factory=list[float])
@@ -73,7 +74,7 @@ class Started:
     def __init__(self, program: Program, home: Path) -> None:
         left_out = ("POOL_", "XDG_", "TMUX", "PYTHONDONTWRITEBYTECODE")
         env = {k: v for k, v in os.environ.items() if not k.startswith(left_out)}
-        env |= {"HOME": str(home), "TERM": "xterm-256color", "COLORTERM": "truecolor"}
+        env |= {"HOME": str(home), "TERM": "xterm-256color", "COLORTERM": "truecolor"} | program.env
         self.began = time.monotonic()
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
@@ -86,12 +87,13 @@ class Started:
         """Read until text is among what was drawn; the seconds since exec. Raises if it never comes."""
         end = time.monotonic() + LONGEST_SECONDS
         while time.monotonic() < end:
-            self._read(0.05)
+            self.read(0.05)
             if text.encode() in ESCAPE.sub(b"", self.raw):
                 return time.monotonic() - self.began
         raise TimeoutError(f"{text!r} never came: {self.raw[-300:]!r}")
 
-    def _read(self, seconds: float) -> None:
+    def read(self, seconds: float) -> None:
+        """Take what the program writes, waiting so long at most."""
         if select.select([self.fd], [], [], seconds)[0]:
             data = os.read(self.fd, 1 << 16)
             for asked, answer in ANSWERS.items():
@@ -106,7 +108,7 @@ class Started:
     def drain(self, seconds: float) -> None:
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
-            self._read(left)
+            self.read(left)
 
     def cpu(self) -> float:
         """Seconds, user and system, of all its threads."""

@@ -94,7 +94,8 @@ class GitWishes:
             confirm = confirm_for(sign=self.sign)
             made = await commit_work(repo, proposal, chosen, message, confirm, assisted_by=model, hub=session.hub)
         except GitWorkError as error:
-            emit(Notice("error", f"the commit failed: {error}"))
+            said = " · ".join(line.strip() for line in str(error).splitlines() if line.strip())
+            emit(Notice("error", f"the commit failed: {said}"))
             return EXIT_DENIED if error.denied else EXIT_NOT_DONE
         for line in made_lines(made):
             emit(Notice("info", line))

@@ -85,6 +85,11 @@ def fail_early(out: Output, reason: StopReason, detail: str, remedy: str = "", *
     number is that of the signal, where one was the reason.
     """
     sys.stderr.write(safe(f"pool run: {detail}" + (f"\n  {remedy}" if remedy else ""), terminal=True) + "\n")
+    return show_early_end(out, reason, detail, number=number)
+
+
+def show_early_end(out: Output, reason: StopReason, detail: str, *, number: int = 0) -> int:
+    """Print the last event of a run that never began, on stdout alone; returns its exit code."""
     code = STOP_TABLE[reason].exit + number
     body = RunFinished(reason, code, detail, answer="", turns=0, seconds=0.0, usage=Usage())
     with contextlib.suppress(BrokenPipeError):

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from pool.headless.command import main as run_main
 from pool.sim.process import RunningSim, running
 from pool.sim.settings import SimSettings
 
@@ -117,6 +118,24 @@ def test_usage_errors_exit_2_and_name_the_cause(args: tuple[str, ...], says: str
     assert says in done.stderr.decode()
     assert b"Traceback" not in done.stderr
     assert done.stdout == b""
+
+
+@pytest.mark.parametrize("form", ["json", "stream-json"])
+def test_flags_that_cannot_be_read_end_with_a_record_in_json(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_main(["--bogus", f"--output={form}", "x", "--", "-o", "text"]) == 2
+    said = capsys.readouterr()
+    record = json.loads(said.out)
+    assert (record["reason"], record["exit_code"]) == ("usage_error", 2)
+    assert "--bogus" in record["detail"]
+    assert "--bogus" in said.err
+
+
+@pytest.mark.parametrize("args", [["--help"], ["--help", "-o", "json"], ["-o", "yaml", "x"]])
+def test_help_and_an_unknown_form_print_no_record(args: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    run_main(args)
+    assert "usage_error" not in capsys.readouterr().out
 
 
 def test_no_server_is_said_with_the_remedy(tmp_path: Path) -> None:

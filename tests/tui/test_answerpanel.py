@@ -20,6 +20,7 @@ from pool.tui.theming import textual_theme
 from pool_themes import load
 
 SETTLE = 0.05
+UNTIL_SECONDS = 20.0
 
 
 class Panels(App[None]):
@@ -116,7 +117,9 @@ async def test_a_diff_names_its_file_in_the_title_and_shows_its_changes() -> Non
         assert "edit x.py: may it run?" in str(app.approval.query_one("#title", Static).render())
         assert "x.py" not in str(app.approval.query_one("#preview", Static).render())
         scroll = app.approval.query_one("#scroll", VerticalScroll)
-        assert scroll.scroll_y == scroll.max_scroll_y > 0
+        async with asyncio.timeout(UNTIL_SECONDS):
+            while not scroll.scroll_y == scroll.max_scroll_y > 0:
+                await pilot.pause(0.01)
         answer.cancel()
 
 

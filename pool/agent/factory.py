@@ -274,7 +274,8 @@ def _say_first(
     """Say what people should know before the first run: of how the session was opened, what was read, the sandbox."""
     lesser = (confinement.lesser,) if confinement.lesser else ()
     homeless = (note,) if (note := homeless_note()) else ()
-    for note in [*homeless, *opening, *read, *lesser, *_begun(settings)]:
+    noticed = () if settings.parent else settings.notices
+    for note in [*homeless, *noticed, *opening, *read, *lesser, *_begun(settings)]:
         hub.emit(Notice("warning", note))
     if confinement.found.sandbox.name != NoSandbox.name and confinement.found.reason:
         hub.emit(_weaker(confinement.found, settings))

@@ -58,7 +58,7 @@ def main(argv: Sequence[str]) -> int:
         return EXIT_USAGE
     give_back_prompt(args)
     try:
-        settings = settings_from(args, program="pool", interactive=True)
+        settings = settings_from(args, program="pool", interactive=True, covered=True)
         settings = started_in(args, settings, as_text(" ".join(args.prompt)), "pool")
     except SettingsError as error:
         sys.stderr.write(safe(f"pool: {error}", terminal=True) + "\n")

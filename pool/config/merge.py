@@ -82,22 +82,16 @@ class Merge:
         """Lay a step over what is there. trusted is False for a checkout that the user has not trusted."""
         self._steps += 1
         for name, given in step.values.items():
-            key, value = keys()[name], self._cut(step, keys()[name], given)
+            key = keys()[name]
+            value, said = _cut(step, key, given)
             if step.source is not None and step.source.checkout and not self._may(step, key, value, trusted=trusted):
                 continue
+            if said:
+                self.warnings.append(said)
             self.values[name] = _joined(key, self.values[name], value)
             self._set_by[name] = (self._steps, step)
             if key.adds and isinstance(value, tuple):
                 self._items |= {(name, str(item)): step for item in cast(tuple[object, ...], value)}
-
-    def _cut(self, step: Step, key: Key, value: object) -> object:
-        """What of a value may count where it stands at all."""
-        if step.source is None or not step.source.checkout or key.for_checkout is None:
-            return value
-        value, said = key.for_checkout(value)
-        if said:
-            self.warnings.append(f"{step.source.at(step.prefix + key.name)}: {said}")
-        return value
 
     def _may(self, step: Step, key: Key, value: object, *, trusted: bool) -> bool:
         source = step.source
@@ -145,6 +139,14 @@ class Merge:
         """The file that set a key, if it was one."""
         _, step = self._set_by.get(name, (0, None))
         return step.source if step is not None else None
+
+
+def _cut(step: Step, key: Key, value: object) -> tuple[object, str]:
+    """What of a value may count where it stands at all, and what is to be said of the rest."""
+    if step.source is None or not step.source.checkout or key.for_checkout is None:
+        return value, ""
+    left, said = key.for_checkout(value)
+    return left, f"{step.source.at(step.prefix + key.name)}: {said}" if said else ""
 
 
 def _joined(key: Key, old: object, new: object) -> object:

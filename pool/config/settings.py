@@ -149,6 +149,7 @@ class Settings:
     keep_mode: a session that is gone on with has the mode in which it was left, whatever mode says.
     assisted_by: commits that Pool makes name the model in a trailer.
     parent is the id of the session that this one works for as a subagent, "" for all others.
+    notices: what is to be said of the configuration when the session begins, where nothing else could show it.
     only_tools are the names of the tools that the model gets, all if there are none; without_tools it does not get.
     """
 
@@ -186,6 +187,7 @@ class Settings:
     agents: tuple[AgentSettings, ...] = ()
     subagents: SubagentSettings = field(default_factory=SubagentSettings)
     parent: str = ""
+    notices: tuple[str, ...] = ()
     diagnostics: DiagnosticsSettings = field(default_factory=DiagnosticsSettings)
     ui: InterfaceSettings = field(default_factory=InterfaceSettings)
     system: str = ""

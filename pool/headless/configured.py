@@ -19,11 +19,12 @@ from pool_tools.home import expanded
 
 
 def settings_from(
-    args: argparse.Namespace, *, program: str, with_key: bool = True, interactive: bool = False
+    args: argparse.Namespace, *, program: str, with_key: bool = True, interactive: bool = False, covered: bool = False
 ) -> Settings:
     """Settings from flags, the environment and files; what people should know of them goes to stderr.
 
-    with_key: the API key is fetched too. interactive: a person is there. Raises `SettingsError`.
+    with_key: the API key is fetched too. interactive: a person is there. covered: what is on the terminal is covered at
+    once, so the session says it as `Settings.notices`. Raises `SettingsError`.
     """
     if args.plan and args.mode and mode_of(args.mode) is not Mode.PLAN:
         raise SettingsError(f"--plan and --mode {args.mode} cannot be together")
@@ -54,9 +55,10 @@ def settings_from(
     profile, given["server.model"] = profile_and_model(workspace, args.profile, as_text(args.model or ""))
     values = flag_values(given)
     loaded = settings_for(workspace, os.environ, values, profile, with_key=with_key, interactive=interactive)
-    tell(loaded.warnings, program)
+    tell(() if covered else loaded.warnings, program)
     settings = replace(
         loaded.settings,
+        notices=loaded.warnings if covered else (),
         server_named=bool(args.base_url or args.model or profile),
         mcp=_servers(loaded.settings.mcp, args.mcp, none=args.no_mcp),
         trace=Path(args.trace) if args.trace else None,

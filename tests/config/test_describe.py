@@ -29,7 +29,7 @@ PAGE = ROOT / "docs" / "configuration.md"
 
 NOT_FROM_FILES = {
     *("workspace", "trace", "continue_last", "resume", "fork", "ephemeral", "only_tools", "without_tools"),
-    *("keep_mode", "server_named"),
+    *("keep_mode", "server_named", "notices"),
     "parent",
 }
 """What belongs to one run: flags alone set it, or the session that starts another."""

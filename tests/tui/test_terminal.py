@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -60,10 +61,13 @@ def test_text_is_never_markup(start: Starts) -> None:
 def test_escape_sequences_of_files_and_models_do_not_reach_the_terminal(start: Starts, tmp_path: Path) -> None:
     """TUI-03."""
     hostile = "\x1b]52;c;aGk=\x07 \x1b]0;title\x07 \x1b]8;;http://x\x07link \x1b[2J \x1b[6n \x1b]never"
-    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / ".pool").mkdir(parents=True)
     (tmp_path / "work" / "bad.txt").write_text(f"before {hostile} after")
+    config = f"[approvals]\nallow = ['shell']\n{json.dumps('x' + hostile)} = 1\n"
+    (tmp_path / "work" / ".pool" / "config.toml").write_text(config)
     call = "<tool_call>read<arg_key>path</arg_key><arg_value>bad.txt</arg_value></tool_call>"
     terminal = start(f"t</think>{call}", f"t {hostile}</think>said {hostile} end")
+    terminal.wait_for("pool config trust")
     ask(terminal)
     terminal.wait_for("completed")
     raw = bytes(terminal.raw)

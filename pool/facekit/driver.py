@@ -86,6 +86,12 @@ class Driver:
         status = conversation.status()
         return Glance(status.mode, status.sandbox, status.model, status.window)
 
+    def skills(self) -> Sequence[tuple[str, str]]:
+        """The skills that a prompt can name, each with a line about it; none while the session opens."""
+        from pool.facekit.skillwords import skills_of
+
+        return skills_of(self.conversation) if self.conversation is not None else ()
+
     def git_state(self) -> GitState | None:
         """Branch and changes of the workspace as last seen, None outside of a repository."""
         from pool.agent.gitwork.branch import branch_from_files

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,11 +12,16 @@ MARK = "$"
 MOST_OFFERS = 40
 
 
-def skills_for(word: str, conversation: Conversation | None) -> Sequence[tuple[str, str]]:
+def skills_of(conversation: Conversation) -> tuple[tuple[str, str], ...]:
+    """The skills that a conversation can use: name, and a line about each."""
+    return tuple((skill.name, skill.line) for skill in conversation.session.skills.found.skills.skills)
+
+
+def skills_for(word: str, skills: Iterable[tuple[str, str]]) -> Sequence[tuple[str, str]]:
     """Skills for a word that begins with the mark, as typed and with a line about each: those that begin so first."""
-    if conversation is None or not word.startswith(MARK):
+    if not word.startswith(MARK):
         return ()
     typed = word.removeprefix(MARK)
-    found = [skill for skill in conversation.session.skills.found.skills.skills if typed in skill.name]
-    found.sort(key=lambda skill: not skill.name.startswith(typed))
-    return [(f"{MARK}{skill.name}", skill.line) for skill in found[:MOST_OFFERS]]
+    found = [(name, about) for name, about in skills if typed in name]
+    found.sort(key=lambda skill: not skill[0].startswith(typed))
+    return [(f"{MARK}{name}", about) for name, about in found[:MOST_OFFERS]]

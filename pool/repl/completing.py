@@ -42,7 +42,7 @@ class Offers(Completer):
         if line.startswith("/") and "\n" not in line:
             for completion in self._commands(line):
                 yield completion
-        elif found := skills_for(word, self._driver().conversation):
+        elif found := skills_for(word, self._driver().skills()):
             for name, about in found:
                 yield Completion(name, start_position=-len(word), display=name, display_meta=plain(about)[:MOST_ABOUT])
         elif word.startswith("@") or (complete_event.completion_requested and word):

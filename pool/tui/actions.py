@@ -222,7 +222,7 @@ class Actions:
 
     def skill_offers(self, word: str) -> Sequence[Offer]:
         """Skills that fit a word that begins with a dollar sign."""
-        return [Offer(*found) for found in skills_for(word, self._app.driver.conversation)]
+        return [Offer(*found) for found in skills_for(word, self._app.driver.skills())]
 
     def command(self, line: str) -> None:
         """Do a slash command."""

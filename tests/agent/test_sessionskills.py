@@ -13,7 +13,7 @@ from pool.agent.control import Conversation
 from pool.agent.factory import first_request
 from pool.config.settings import SandboxChoice, Settings, SkillSettings
 from pool.events import CallFinished, Notice, RunStarted
-from pool.facekit.skillwords import skills_for
+from pool.facekit.skillwords import skills_for, skills_of
 from tests.cases.driver import ModelServer, answer, call, driving, last_result, last_user
 from tests.extend.skills.desk import Desk
 
@@ -136,8 +136,8 @@ async def test_commands_in_the_table_of_a_face(desk: Desk) -> None:
         assert "~/.config/pool/commands/review.md" in " ".join(own)
         assert (await execute("/help review", talk)).lines[1] == "Look hard"
         assert [(c.text, c.help) for c in complete("/rev", talk)] == [("/review", "Look hard")]
-        assert [name for name, _ in skills_for("$re", talk)] == ["$review-well"]
-        assert [name for name, _ in skills_for("$", talk)] == ["$review-well", "$pool-docs", "$write-skill"]
+        assert [name for name, _ in skills_for("$re", skills_of(talk))] == ["$review-well"]
+        assert [name for name, _ in skills_for("$", skills_of(talk))] == ["$review-well", "$pool-docs", "$write-skill"]
         listed = (await execute("/skills", talk)).rows
         assert listed is not None
         assert [row[:3] for row in listed.rows][:1] == [

@@ -102,6 +102,10 @@ class AttachedDriver:
         """What the status line says; None while nothing is known."""
         return self.talk.glance() if self.talk is not None else None
 
+    def skills(self) -> Sequence[tuple[str, str]]:
+        """The skills that a prompt can name, as the run had them when it was attached to."""
+        return self.talk.status.skills if self.talk is not None else ()
+
     def git_state(self) -> GitState | None:
         """The branch of the run's folder, from git's own files."""
         return branch_from_files(self.settings.workspace)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import MISSING, dataclass, fields
 from itertools import count
 from types import TracebackType
@@ -42,7 +42,7 @@ class LiveStatus:
 
     tokens counts those read and written by the run that works, or the last one. age is in seconds since the process
     began. asked are ids of approvals and questions that wait for an answer. window is the context window in tokens, 0
-    for unknown.
+    for unknown. skills are those that a prompt can name, each with a line about it; only who attaches is told.
     """
 
     session: str
@@ -62,6 +62,7 @@ class LiveStatus:
     v: int = PROTOCOL_VERSION
     sandbox: str = ""
     window: int = 0
+    skills: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def of(cls, row: dict[str, Any]) -> LiveStatus:
@@ -75,7 +76,17 @@ class LiveStatus:
         except KeyError as error:
             raise LinkProblem(f"the run's status lacks {error}") from None
         values |= {name: tuple(cast(Sequence[str], values.get(name, ()))) for name in ("queued", "asked")}
+        values["skills"] = tuple(_pairs(values.get("skills")))
         return cls(**values)
+
+
+def _pairs(given: Any) -> Iterator[tuple[str, str]]:
+    for pair in cast(Sequence[Any], given) if isinstance(given, list | tuple) else ():
+        match pair:
+            case (str(name), str(about)) | [str(name), str(about)]:
+                yield name, about
+            case _:
+                pass
 
 
 async def status_of(record: LiveRecord) -> LiveStatus:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 import time
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 from pool.agent.control import Conversation
@@ -22,6 +22,7 @@ from pool.facekit.live.lines import (
 from pool.facekit.live.peers import refused
 from pool.facekit.live.place import LiveRecord, Place
 from pool.facekit.live.remote import LiveStatus
+from pool.facekit.skillwords import skills_of
 from pool.headless.inputs import InputProblem, read_input
 from pool.headless.live.obeying import Obedience
 from pool.headless.output import LOG_ONLY
@@ -111,7 +112,7 @@ class LiveServer:
                 raise LinkProblem(f"this run speaks version {PROTOCOL_VERSION} of the protocol")
             match first.get("type"):
                 case "status":
-                    await self._send(writer, self._status_row())
+                    await self._send(writer, self._status_row(self.status()))
                 case "attach":
                     await self._attached(reader, writer, first)
                 case kind:
@@ -130,7 +131,7 @@ class LiveServer:
         after = first.get("after", -1)
         if not isinstance(after, int):
             raise LinkProblem("`after` is the number of an event")
-        await self._send(writer, self._status_row())
+        await self._send(writer, self._status_row(replace(self.status(), skills=skills_of(self._conversation))))
         stays = bool(first.get("stay"))
         self.staying += stays
         self.changed.set()
@@ -201,6 +202,5 @@ class LiveServer:
         async with asyncio.timeout(STALL_SECONDS):
             await writer.drain()
 
-    def _status_row(self) -> dict[str, Any]:
-        status = self.status()
+    def _status_row(self, status: LiveStatus) -> dict[str, Any]:
         return {"type": "status", **{each.name: getattr(status, each.name) for each in fields(status)}}

@@ -118,6 +118,7 @@ def test_an_approval_waits_until_somebody_answers_and_the_face_sees_all(sim: Run
         async with await RemoteConversation.attach(record) as run:
             assert run.busy
             assert run.status.waits_for == "approval of shell"
+            assert "pool-docs" in [name for name, _ in run.status.skills]
             seen: list[Event] = []
 
             async def follow() -> None:

@@ -426,7 +426,8 @@ def _assemble(
         history=history,
         replies=replies,
         calls=CallRunner(
-            *(tools, approvals, hub, questions.clock, lambda effect: policy_words(effect, sandbox.describe())),
+            *(tools, approvals, hub, questions.clock),
+            lambda effect: policy_words(effect, sandbox.describe()),
             *(kept, hooks, checks),
         ),
         room=RoomMaker(compactor, history, replies, allowed=settings.auto_compact, hooks=hooks),

@@ -41,6 +41,7 @@ usage: pool [COMMAND] ...
   pool import FILE      a trajectory (ATIF) or chat messages (JSONL) as a session
   pool prompt           the exact first request of a run, sent nowhere
   pool doctor           what the server is, and whether it does what Pool needs
+  pool serve [MODEL]    the command that serves a model here, with reasons; its memory; start it and keep it running
   pool web              the interface in a browser on this machine
   pool keys             what this terminal sends for each key, and what the key does
   pool themes           the themes there are, in their colours
@@ -86,6 +87,7 @@ COMMANDS = {
     "import": ("pool.headless.importing", "main"),
     "prompt": ("pool.headless.command", "show_prompt"),
     "doctor": ("pool.lab.doctor.command", "main"),
+    "serve": ("pool.lab.serve.command", "main"),
     "web": ("pool.cli.web", "main"),
     "keys": ("pool.cli.keys", "main"),
     "themes": ("pool.cli.themes", "main"),

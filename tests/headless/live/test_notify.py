@@ -43,10 +43,18 @@ def test_what_a_model_asks_is_one_short_line_in_a_variable() -> None:
 def test_a_command_never_outlives_its_limit_nor_does_what_it_started(tmp_path: Path) -> None:
     began = time.monotonic()
     pid = tmp_path / "pid"
-    said = asyncio.run(run_command(f"sleep 60 & echo $! >{pid}; wait", {}, limit=0.3))
+    said = asyncio.run(run_command(f"sleep 60 & echo $! >{pid}; wait", {}, limit=1.0))
     assert "killed" in said
-    assert time.monotonic() - began < 10
-    stat = Path(f"/proc/{pid.read_text().strip()}/stat")
-    assert not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z"
+    while lives(int(pid.read_text())):
+        assert time.monotonic() - began < 30
+        time.sleep(0.01)
     assert asyncio.run(run_command("exit 3", {})) == "failed with exit status 3"
     assert asyncio.run(run_command("test $POOL_EVENT = asked", {"POOL_EVENT": "asked"})) == ""
+
+
+def lives(pid: int) -> bool:
+    """Whether a process is there and has not ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False

@@ -8,6 +8,7 @@ XDG_RUNTIME_DIR, which goes when the user logs out, while a run may stay.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -135,10 +136,20 @@ class Place:
                 os.close(file)
                 raise PlaceError(f"session {record.session} is live already: pool attach {record.session}") from None
             if os.fstat(file).st_nlink:
-                os.ftruncate(file, 0)
-                os.write(file, json.dumps(row).encode())
+                self._fill(file, json.dumps(row).encode())
                 return file
             os.close(file)
+
+    def _fill(self, file: int, data: bytes) -> None:
+        """Write the record; where it does not fit on the disk, nothing of it is left."""
+        try:
+            os.ftruncate(file, 0)
+            if os.write(file, data) < len(data):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError as error:
+            self._record.unlink(missing_ok=True)
+            os.close(file)
+            raise PlaceError(f"no record for the run: {error.strerror} ({self._record})") from None
 
 
 def live_records() -> list[LiveRecord]:

@@ -136,10 +136,11 @@ def _child(settings: Settings, prompt: str, wishes: GitWishes, options: LiveOpti
             tell({"reason": reason.value, "detail": str(error), "remedy": str(getattr(error, "remedy", ""))})
         return STOP_TABLE[reason].exit
     except Exception as error:
-        # Nobody is there to see a traceback: the log keeps it, and who started the run is told.
-        traceback.print_exc()
+        # Nobody is there to see a traceback: who started the run is told, and the log keeps it if the disk takes it.
         if not session:
             tell({"reason": StopReason.INTERNAL_ERROR.value, "detail": f"Pool failed inside: {error!r}", "remedy": ""})
+        with contextlib.suppress(OSError):
+            traceback.print_exc()
         return STOP_TABLE[StopReason.INTERNAL_ERROR].exit
     finally:
         _drop_empty(log_of(session[0]) if session else log)

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import pty
+import resource
 import signal
 import subprocess
 import sys
@@ -313,6 +314,18 @@ def test_one_process_alone_holds_a_session(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(PlaceError, match="not a folder of yours"):
         live_folder()
     folder.unlink()
+
+
+def test_a_record_that_does_not_fit_on_the_disk_is_told_and_not_left(tmp_path: Path) -> None:
+    record = LiveRecord("s", os.getpid(), str(tmp_path), 0.0, "")
+    most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4, most[1]))
+    try:
+        with pytest.raises(PlaceError, match="no record for the run: "):
+            Place(record)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, most)
+    assert list(live_folder().iterdir()) == []
 
 
 def test_a_session_that_is_open_elsewhere_is_listed_too(slow: RunningSim, tmp_path: Path) -> None:

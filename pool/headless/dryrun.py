@@ -7,7 +7,8 @@ import sys
 from dataclasses import replace
 
 from pool.agent.approvals import NobodyThere
-from pool.agent.factory import Session, first_request, open_session
+from pool.agent.factory import Session, open_session
+from pool.agent.firstrequest import first_request
 from pool.config.settings import Settings
 from pool.headless.plain import safe
 from pool.wire.errors import ProblemKind, ServerProblem

@@ -87,7 +87,7 @@ def show(args: argparse.Namespace, program: str) -> int:
     """Print the first request that the flags lead to; returns the exit code."""
     import json
 
-    from pool.agent.factory import first_request
+    from pool.agent.firstrequest import first_request
     from pool.wire.tokens import TokenMeter
 
     try:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pool.agent.factory import first_request
+from pool.agent.firstrequest import first_request
 from pool.config.settings import AgentsMd, Settings
 from pool.events import Notice, StopReason
 from tests.cases.driver import MODEL, ModelServer, Step, answer, delta, driving, finish, say, usage

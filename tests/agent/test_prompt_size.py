@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pool.agent.factory import first_request
+from pool.agent.firstrequest import first_request
 from pool.config.settings import Settings
 from pool.wire.tokens import count_offline
 

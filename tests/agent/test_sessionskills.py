@@ -10,7 +10,7 @@ import pytest
 
 from pool.agent.commands import ActionKind, complete, execute
 from pool.agent.control import Conversation
-from pool.agent.factory import first_request
+from pool.agent.firstrequest import first_request
 from pool.config.settings import SandboxChoice, Settings, SkillSettings
 from pool.events import CallFinished, Notice, RunStarted
 from pool.facekit.skillwords import skills_for, skills_of

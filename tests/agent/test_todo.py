@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pool.agent.commands import execute
 from pool.agent.control import Conversation
-from pool.agent.factory import first_request
+from pool.agent.firstrequest import first_request
 from pool.agent.todo import MOST_ITEMS, TodoList, TodoTool, lines_of, progress, read_items
 from pool.config.settings import Settings
 from pool.events import CallFinished, Compacted, TodoChanged, TodoItem

@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pool import __version__
 from pool.acp.errors import RESOURCE_NOT_FOUND, RpcError, bad_params
 from pool.acp.params import folder, meta, number, optional_text, rows, table, text
-from pool.acp.peer import Answer, Peer
+from pool.acp.peer import Answer, Handler, Peer
 
 if TYPE_CHECKING:
     from pool.acp.session import Client, OpenSession
@@ -48,9 +49,8 @@ class AcpAgent:
         self._open: dict[str, OpenSession] = {}
         self._by_id = asyncio.Lock()
         """Held while a session that is named is opened, closed or deleted."""
-        peer.methods = {
-            "initialize": self._initialize,
-            "authenticate": self._authenticate,
+        self._imports: asyncio.Future[None] | None = None
+        later: dict[str, Handler] = {
             "session/new": self._new,
             "session/load": self._load,
             "session/resume": self._resume,
@@ -63,6 +63,11 @@ class AcpAgent:
             "session/set_config_option": self._set_option,
             "_poolside/session_steer": self._steer,
             "_poolside/session_rewind": self._rewind,
+        }
+        peer.methods = {
+            "initialize": self._initialize,
+            "authenticate": self._authenticate,
+            **{name: self._imported(handler) for name, handler in later.items()},
         }
         peer.heard = {"session/cancel": self._cancel}
 
@@ -78,6 +83,25 @@ class AcpAgent:
 
     # -- connection
 
+    def _imported(self, handler: Handler) -> Handler:
+        """A handler that waits for what a session is made of.
+
+        One thread imports it: two that import modules of one package at once may each see half of one.
+        """
+
+        async def handle(params: Json) -> Any:
+            imports = self._import_soon()
+            if not imports.done():
+                await asyncio.shield(imports)
+            return await handler(params)
+
+        return handle
+
+    def _import_soon(self) -> asyncio.Future[None]:
+        if self._imports is None:
+            self._imports = asyncio.get_running_loop().run_in_executor(None, _import_all)
+        return self._imports
+
     async def _initialize(self, params: Json) -> Answer:
         version = number(params, "protocolVersion")
         self._capabilities = table(params, "clientCapabilities")
@@ -87,7 +111,7 @@ class AcpAgent:
             "agentInfo": {"name": "pool", "title": "Pool", "version": __version__},
             "authMethods": [],
         }
-        return Answer(result, _import_soon)
+        return Answer(result, self._import_soon)
 
     async def _authenticate(self, params: Json) -> Json:
         raise bad_params(f"there is no method {text(params, 'methodId')!r}: Pool needs no login")
@@ -135,10 +159,8 @@ class AcpAgent:
 
     async def _opened(self, params: Json, *, resume: str = "", fork: str = "") -> OpenSession:
         place = folder(params, "cwd")
-        session = await asyncio.to_thread(_session_type)
-        from dataclasses import replace
-
         from pool.acp.mcpservers import servers_of, with_servers
+        from pool.acp.session import OpenSession
         from pool.config.settings import SettingsError
 
         servers = servers_of(params, confined=self._confined)
@@ -147,7 +169,7 @@ class AcpAgent:
         except SettingsError as error:
             raise bad_params(str(error)) from None
         settings = replace(settings, mcp=with_servers(settings.mcp, servers))
-        opened = session(self._peer, self._client(), place, settings)
+        opened = OpenSession(self._peer, self._client(), place, settings)
         await opened.open()
         self._open[opened.id] = opened
         return opened
@@ -235,17 +257,6 @@ async def _known(session: str) -> None:
         raise RpcError(RESOURCE_NOT_FOUND, f"there is no session {session!r}; session/list names them")
 
 
-def _session_type() -> type[OpenSession]:
-    from pool.acp.session import OpenSession
-
-    return OpenSession
-
-
-def _import_soon() -> None:
-    """The client will want a session next: import what it takes meanwhile."""
-    asyncio.get_running_loop().run_in_executor(None, _import_all)
-
-
 def _import_all() -> None:
-    for name in ("pool.acp.session", "pool.agent.factory"):
+    for name in ("pool.acp.session", "pool.acp.prompting", "pool.acp.mcpservers", "pool.agent.factory"):
         importlib.import_module(name)

@@ -96,16 +96,10 @@ class OpenSession:
             raise
 
     def _opened(self) -> None:
-        self._files = ClientFiles(
-            self._peer,
-            self.id,
-            self.settings.workspace,
-            self._folder,
-            reads=self._client.reads,
-            writes=self._client.writes,
-        )
-        if self._client.reads or self._client.writes:
-            self.conversation.session.toolbox.commands.workspace.editor = self._files
+        workspace = self.conversation.session.toolbox.commands.workspace
+        offered = {"reads": self._client.reads, "writes": self._client.writes}
+        if any(offered.values()):
+            workspace.editor = self._files = ClientFiles(self._peer, self.id, workspace.root, self._folder, **offered)
         if not self._opening.done():
             self._opening.set_result(None)
 

@@ -14,8 +14,6 @@ from pool.config.load import load_settings
 from pool.config.modelchoice import choice_of, profile_servers
 from pool.config.settings import Settings, SettingsError
 from pool.headless.plain import safe
-from pool.wire.endpoint import EndpointError, parse_endpoint
-from pool.wire.locality import is_hosted
 
 FLAG = "--allow-hosted"
 
@@ -35,6 +33,11 @@ def before_leaving(settings: Settings, *, switched: bool, program: str) -> None:
 
     switched: the flag named a profile. Raises `SettingsError` where nobody can be asked, or says no.
     """
+    if not settings.base_url:
+        return
+    # Not at the start: the interface paints before anything of the wire is imported.
+    from pool.wire.locality import is_hosted
+
     host = _host(settings.base_url)
     if not is_hosted(host):
         return
@@ -59,6 +62,8 @@ def before_leaving(settings: Settings, *, switched: bool, program: str) -> None:
 
 
 def _host(address: str) -> str:
+    from pool.wire.endpoint import EndpointError, parse_endpoint
+
     try:
         return parse_endpoint(address).host if address else "localhost"
     except EndpointError:

@@ -34,6 +34,10 @@ KEY_SECONDS = 0.35
 QUIET_SECONDS = 0.5
 QUIET_CPU = 0.05
 LONGEST_SECONDS = 180.0
+LOOSE = ("BUDGETS_IDLE_TURNS_NOTE", "BUDGETS_IDLE_TURNS_STOP")
+LOOSE += ("GUARDS_REPEATS_NOTE", "GUARDS_REPEATS_FIRM", "GUARDS_REPEATS_BLOCK", "GUARDS_REPEATS_STOP")
+LONG_RUN = {f"POOL_{name}": "1000" for name in LOOSE}
+"""Pool's guards end a run that does nothing but `echo`."""
 
 
 class Server:
@@ -182,8 +186,8 @@ def main() -> None:
     )
     server.start()
     url = f"http://127.0.0.1:{int(heard.recv()[1])}/v1"
-    command = [sys.executable, "-m", "pool", "--mode", "allow-all", "--sandbox", "off"]
-    programs = [Program("pool", "What is to be done", command, {"POOL_BASE_URL": url})]
+    command = [sys.executable, "-m", "pool", "--mode", "allow-all", "--sandbox", "off", "--max-turns", "1000"]
+    programs = [Program("pool", "What is to be done", command, {"POOL_BASE_URL": url} | LONG_RUN)]
     for other in options.others:
         head, _, line = other.partition("=")
         name, _, words = head.partition("/")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -136,6 +137,14 @@ def test_flags_that_cannot_be_read_end_with_a_record_in_json(
 def test_help_and_an_unknown_form_print_no_record(args: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     run_main(args)
     assert "usage_error" not in capsys.readouterr().out
+
+
+def test_a_disk_that_is_full_from_the_start_is_said(sim: RunningSim, tmp_path: Path) -> None:
+    shell = f"ulimit -f 0; exec {shlex.join(command(QUESTION, url=sim.url))}"
+    done = subprocess.run(["bash", "-c", shell], cwd=tmp_path, capture_output=True, text=True, timeout=LIMIT_SECONDS)
+    assert done.returncode == 0
+    assert "simulator" in done.stdout
+    assert "nothing is being saved" in done.stderr
 
 
 def test_no_server_is_said_with_the_remedy(tmp_path: Path) -> None:

@@ -383,7 +383,7 @@ _REST = (
         McpServers(),
         "MCP servers by name (`[mcp_servers.NAME]`): `command`, `args` and `env`, or `url` and `headers`; see mcp.md.",
         "mcp.servers",
-        danger="these programs are started, and see what the model gives them",
+        danger="these programs are started, in the sandbox, and see what the model gives them",
         make=servers_of,
         secret=True,
         adds=True,

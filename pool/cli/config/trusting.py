@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from typing import cast
 
 from pool.cli.actions import EXIT_USAGE
 from pool.cli.config.command import EXIT_NO, Here
@@ -63,7 +64,7 @@ def _shown(source: Source, widening: tuple[str, ...]) -> Iterator[str]:
     yield f"{source.path} sets:"
     for one in asked_by(source):
         key = keys()[one.key]
-        yield f"  {one.name} = {toml(_value(one), key.kind)}"
+        yield from _lines(one)
         if one.name in widening or one.name.startswith("profiles."):
             yield f"      {key.danger or 'it allows more than you do'}"
         else:
@@ -75,12 +76,26 @@ def _shown(source: Source, widening: tuple[str, ...]) -> Iterator[str]:
             yield f"      the file is {beside(source, str(one.value))}; read it first"
 
 
+def _lines(one: Asked) -> Iterator[str]:
+    """A value as TOML: in one line, or a line for each table in it, so that each command stands by itself."""
+    value = _value(one)
+    parts = cast(dict[str, object], value) if isinstance(value, dict) else {}
+    if not parts:
+        yield f"  {one.name} = {toml(_value(one), keys()[one.key].kind)}"
+    yield from (f"  {one.name}.{name} = {toml(part)}" for name, part in parts.items())
+
+
 def _value(one: Asked) -> object:
     if one.key == "server.base_url":
         return without_password(str(one.value))
-    if keys()[one.key].secret and one.key != "mcp_servers":
+    if not keys()[one.key].secret or one.key == "mcp_servers":
+        return one.value
+    value = one.value
+    if not isinstance(value, tuple):
         return HIDDEN
-    return one.value
+    # Which variables of the user's would be sent is what he has to know.
+    pairs = cast(tuple[tuple[str, str], ...], value)
+    return tuple((name, text if "${" in text else HIDDEN) for name, text in pairs)
 
 
 def untrust(here: Here) -> int:

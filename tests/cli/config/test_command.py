@@ -166,6 +166,18 @@ def test_a_folder_that_leads_out_of_the_checkout_is_not_written(here: Here, tmp_
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
+def test_trust_shows_each_command_its_files_and_the_variables_that_would_be_sent(here: Here) -> None:
+    hooks = "[hooks.a]\non = 'stop'\ncommand = 'sh check.sh'\n[hooks.b]\non = 'stop'\ncommand = 'make'\n"
+    headers = "[web]\nsearch_headers = { A = '${TOKEN}', B = 'a-value' }\n"
+    here.write(here.project, hooks + headers)
+    (here.workspace / "check.sh").write_text("true\n")
+    out = here("trust")[1].splitlines()
+    assert '  hooks.a = { on = "stop", command = "sh check.sh" }' in out
+    assert '  hooks.b = { on = "stop", command = "make" }' in out
+    assert "      files of this checkout that it names: check.sh; read them first" in out
+    assert '  web.search_headers = { A = "${TOKEN}", B = "<hidden>" }' in out
+
+
 def test_trust_shows_what_is_asked_for_and_what_it_would_do(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
     here.write(here.project, "server.base_url = 'http://me:pw@evil\\u001b[2J.example'\nbudgets.turns = 9\n")
     code, out, err = here("trust")

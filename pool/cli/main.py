@@ -42,6 +42,7 @@ usage: pool [COMMAND] ...
   pool prompt           the exact first request of a run, sent nowhere
   pool doctor           what the server is, and whether it does what Pool needs
   pool serve [MODEL]    the command that serves a model here, with reasons; its memory; start it and keep it running
+  pool bench            how fast the server reads and writes, what speculation brings, which draft depth pays
   pool web              the interface in a browser on this machine
   pool keys             what this terminal sends for each key, and what the key does
   pool themes           the themes there are, in their colours
@@ -88,6 +89,7 @@ COMMANDS = {
     "prompt": ("pool.headless.command", "show_prompt"),
     "doctor": ("pool.lab.doctor.command", "main"),
     "serve": ("pool.lab.serve.command", "main"),
+    "bench": ("pool.lab.bench.command", "main"),
     "web": ("pool.cli.web", "main"),
     "keys": ("pool.cli.keys", "main"),
     "themes": ("pool.cli.themes", "main"),

@@ -55,13 +55,16 @@ class Fetched:
 class StreamedReply:
     """A reply whose body is still arriving. `received` says that a byte of it has come."""
 
-    def __init__(self, response: httpx.Response, endpoint: Endpoint, idle_seconds: float) -> None:
+    def __init__(
+        self, response: httpx.Response, endpoint: Endpoint, idle_seconds: float, *, gather: bool = True
+    ) -> None:
         self.status = response.status_code
         self.headers: Mapping[str, str] = {name.lower(): value for name, value in response.headers.items()}
         self.received = False
         self._response = response
         self._endpoint = endpoint
         self._idle_seconds = idle_seconds
+        self._gather = gather
 
     async def aiter_raw(self) -> AsyncIterator[bytes]:
         """The body as it comes, decompressed only if the server compressed it unasked.
@@ -115,7 +118,7 @@ class StreamedReply:
                 self.received = True
                 pause = gathering.pause(len(data), asked, clock())
                 yield data
-                if pause:
+                if pause and self._gather:
                     await asyncio.sleep(pause)
 
     def _inflater(self) -> Inflater | None:
@@ -135,11 +138,14 @@ class StreamedReply:
 class Transport:
     """Requests to one endpoint. Use it as an async context manager, or call `aclose`. Imports httpx at first use."""
 
-    def __init__(self, endpoint: Endpoint, *, idle_seconds: float = IDLE_SECONDS, ca_file: str = "") -> None:
-        """ca_file names a PEM file with further certificate authorities."""
+    def __init__(
+        self, endpoint: Endpoint, *, idle_seconds: float = IDLE_SECONDS, ca_file: str = "", gather: bool = True
+    ) -> None:
+        """ca_file names a PEM file with further certificate authorities. gather: let fast streams gather a little."""
         self.endpoint = endpoint
         self.idle_seconds = idle_seconds
         self._ca_file = ca_file
+        self._gather = gather
         self._client: httpx.AsyncClient | None = None
 
     async def __aenter__(self) -> Self:
@@ -168,7 +174,7 @@ class Transport:
         response = await self._send("POST", path, headers, body)
         try:
             await self._check(response)
-            yield StreamedReply(response, self.endpoint, self.idle_seconds)
+            yield StreamedReply(response, self.endpoint, self.idle_seconds, gather=self._gather)
         finally:
             await response.aclose()
 

@@ -6,7 +6,8 @@ import json
 import time
 from typing import Any, TextIO
 
-from pool.lab.serve.watch import Said, clock
+from pool.lab.serve.clock import clock
+from pool.lab.serve.watch import Said
 from pool_tools.text import visible
 
 _ERASE_LINE = "\r\x1b[K"

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from pool.lab.serve.advice import FIRST_START_MINUTES, Advice, rows
 from pool.lab.serve.catalog import MODELS
+from pool.lab.serve.clock import clock
 from pool.lab.serve.setup import Setup
 from pool.lab.serve.shapes import GIB, Engine
 from pool.lab.serve.traps import Trap
@@ -84,8 +85,10 @@ def weights_lines(weights: Weights) -> Iterator[str]:
 def start_words(setup: Setup | None, last_seconds: float = 0.0) -> str:
     """How long a start takes."""
     if last_seconds:
-        return f"the last one took {int(last_seconds) // 60}:{int(last_seconds) % 60:02d}"
-    if setup is None or setup.engine in (Engine.LLAMACPP, Engine.MLX):
+        return f"the last one took {clock(last_seconds)}"
+    if setup is None:
+        return "not known for a command of yours"
+    if setup.engine in (Engine.LLAMACPP, Engine.MLX):
         return "as long as loading the weights takes; no kernels are compiled"
     least, most = FIRST_START_MINUTES
     return f"{least} to {most} minutes (loading, compiling, recording graphs)"

@@ -41,9 +41,12 @@ def unit_text(arguments: Sequence[str], title: str, env: Mapping[str, str]) -> s
         place = words.index("--") if "--" in words else len(words)
         words.insert(place, "--watch")
     variables = {"PATH": env.get("PATH", os.defpath), **{n: env[n] for n in _PASSED_ON if env.get(n)}}
+    # Paths may have been typed as seen from here.
+    folder = _plain(os.getcwd())
     environment = "".join(f"Environment={_quoted(f'{name}={value}')}\n" for name, value in variables.items())
     return (
         f"{MARK}\n[Unit]\nDescription=Pool watches {_plain(title)}\n\n[Service]\n{environment}"
+        f"WorkingDirectory={folder}\n"
         f"ExecStart={' '.join(map(_quoted, words))}\n"
         # The watch ends the server itself; what is left after that is killed.
         f"KillMode=mixed\nTimeoutStopSec={STOP_SECONDS}\n"

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from pool.lab.serve.clock import clock
 from pool.lab.serve.health import READY, status_of
 from pool.lab.serve.process import LOST, ServerProcess
 from pool.lab.serve.serverlog import WORDS, Problem, Progress, ServerLog
@@ -39,6 +40,9 @@ class Pace:
     """Times of a watch. restarts: so many in a row; one that served for calm_seconds begins a new row."""
 
     look_seconds: float = 0.5
+    ready_look_seconds: float = 5.0
+    """How often a server that is ready is asked whether it still answers; it logs each time."""
+
     first_wait_seconds: float = 2.0
     most_wait_seconds: float = 300.0
     restarts: int = 5
@@ -171,7 +175,7 @@ class Life:
         """Read the log and ask the server, again and again; returns when it should be ended for not answering."""
         heard = answered = time.monotonic()
         while True:
-            await asyncio.sleep(self._pace.look_seconds)
+            await asyncio.sleep(self._pace.ready_look_seconds if self.ready_seconds else self._pace.look_seconds)
             if self._tell(file.read(_READ_BYTES)):
                 heard = time.monotonic()
             elif not self.ready_seconds and time.monotonic() - heard >= self._pace.quiet_seconds:
@@ -222,18 +226,13 @@ def status_words(status: int) -> str:
         case _ if status == LOST:
             return "killed, without an exit status"
         case _ if status == KILLED_STATUS:
-            return "killed by signal 9, which the kernel does when memory runs out"
+            return "killed by signal 9, by hand or by the kernel when memory ran out"
         case 127:
             return "exit status 127, its program could not be started"
         case _ if status > 128:
             return f"killed by signal {status - 128}"
         case _:
             return f"exit status {status}"
-
-
-def clock(seconds: float) -> str:
-    """Seconds as 2:31, or 3.2 s below a minute."""
-    return f"{seconds:.1f} s" if seconds < 60 else f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
 
 
 def keep_log(log: Path) -> None:

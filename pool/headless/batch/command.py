@@ -89,7 +89,9 @@ async def _work(args: argparse.Namespace, tasks: list[Task], places: list[Place]
     workspaces = Workspaces(name, ledger.path.with_name(f"{ledger.path.name.removesuffix('.jsonl')}.folders"))
     err = io.StringIO() if args.quiet else sys.stderr
     columns = terminal_columns() if err.isatty() else 0
-    board = Board(err, len(tasks), len(tasks) - len(todo), columns=columns)
+    before = [task for task in tasks if task not in todo]
+    failed = sum(1 for task in before if ledger.ended[task.id].get("exit_code"))
+    board = Board(err, len(tasks), len(before), columns=columns, failed=failed)
     leaving, came = asyncio.Event(), list[int]()
     loop = asyncio.get_running_loop()
 

@@ -31,13 +31,13 @@ class _AtWork:
 class Board:
     """Shows a batch on out. live: it is a terminal of so many columns."""
 
-    def __init__(self, out: TextIO, total: int, before: int, *, columns: int) -> None:
-        """before is how many tasks had ended before; columns 0: no terminal."""
+    def __init__(self, out: TextIO, total: int, before: int, *, columns: int, failed: int = 0) -> None:
+        """before is how many tasks had ended before, failed how many of them were not done; columns 0: no terminal."""
         self._out = out
         self._columns = columns
         self._total = total
         self._done = before
-        self._failed = 0
+        self._failed = failed
         self._tokens = 0
         self._began = time.monotonic()
         self._at_work: dict[str, _AtWork] = {}
@@ -78,8 +78,8 @@ class Board:
         turns = ended.result.get("turns", 0)
         self._clear()
         self._line(
-            f"{'done' if not ended.exit_code else 'FAIL'}  {attempt.task.id}: {what}; {turns} turns, "
-            f"{age_words(ended.seconds)}, {files} files changed"
+            f"{'done' if not ended.exit_code else 'FAIL'}  {attempt.task.id}: {what}; {_counted(turns, 'turn')}, "
+            f"{age_words(ended.seconds)}, {_counted(files, 'file')} changed"
         )
         self._draw(now=True)
 
@@ -128,6 +128,10 @@ class Board:
         parts += [f"{waiting} to come"] if waiting else []
         parts += [f"{self._tokens:,} tokens", age_words(time.monotonic() - self._began)]
         return ", ".join(parts) + (f" ({self._why})" if self._why and waiting else "")
+
+
+def _counted(number: int, thing: str) -> str:
+    return f"{number} {thing}{'s' if number != 1 else ''}"
 
 
 def _note(work: _AtWork, row: dict[str, Any]) -> None:

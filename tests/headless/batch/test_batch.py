@@ -111,8 +111,9 @@ def test_tasks_work_apart_and_the_code_says_that_not_all_were_done(
     # Once more is refused, and going on works nothing anew.
     size = out.stat().st_size
     assert main([str(path), "--out", str(out)]) == 2
-    assert main([str(path), "--out", str(out), "--resume", "-q", "--server", sim.url]) == 4
+    assert main([str(path), "--out", str(out), "--resume", "--server", sim.url]) == 4
     assert out.stat().st_size == size
+    assert "3 of 3 ended, 1 failed" in capsys.readouterr().err
 
 
 def test_a_killed_batch_takes_its_runs_along_and_resumes(slow: RunningSim, sim: RunningSim, tmp_path: Path) -> None:

@@ -21,8 +21,8 @@ from pool.lab.serve.texts import advice_lines, list_lines, plan_lines, trap_line
 EXIT_USAGE = 2
 EXIT_REFUSED = 3
 
-WORDS_FOR_FLAGS = {"plan": "--plan", "list": "--list"}
-"""A first word may stand for a flag: `pool serve plan`."""
+ACTION_WORDS = ("plan", "list")
+"""Words that stand for flags: `pool serve plan`, `pool serve xs plan`."""
 
 _MOST_TOKENS = 16 * 1024 * 1024
 _PROGRAMS = {
@@ -65,7 +65,8 @@ def _add_choices(p: argparse.ArgumentParser) -> None:
     g.add_argument(
         "--variant", default="", metavar="NAME", help="checkpoint, such as nvfp4, fp8, int4, bf16, gguf, mlx"
     )
-    g.add_argument("--on", default="", choices=MACHINES, help="machine; default: this one, else spark")
+    machines = f"machine: {', '.join(MACHINES)}; default: this one, else spark"
+    g.add_argument("--on", default="", metavar="MACHINE", help=machines)
     g.add_argument("--memory", type=_positive, metavar="GIB", help="memory of one device, where it is another")
     g.add_argument("--gpus", type=_count, metavar="N", help="devices to share the model out over")
     g.add_argument("--engine", default="", choices=[e.value for e in Engine], help="server program")
@@ -101,12 +102,14 @@ def main(argv: Sequence[str]) -> int:
     """Run `pool serve`; returns the exit code."""
     words = list(argv)
     own, extra = (words, []) if "--" not in words else (words[: words.index("--")], words[words.index("--") + 1 :])
-    if own and own[0] in WORDS_FOR_FLAGS:
-        own[0] = WORDS_FOR_FLAGS[own[0]]
     try:
         args = parser().parse_args(own)
     except SystemExit as error:
         return int(error.code or 0)
+    for word in ACTION_WORDS:
+        if word in args.model:
+            args.model.remove(word)
+            setattr(args, word, True)
     try:
         return _act(args, own, extra)
     except ServeError as error:
@@ -265,7 +268,7 @@ def _real(text: str, most: float, what: str) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value <= most:
-        raise argparse.ArgumentTypeError(f"{text!r} is not {what} above 0 up to {most:,g}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not {what} above 0 up to {most:,.0f}")
     return value
 
 

@@ -13,7 +13,7 @@ from pool.lab.serve.shapes import Chip, Engine
 from pool.lab.serve.weights import hub
 
 RUNTIMES = ("docker", "podman")
-IMAGES = {Engine.VLLM: "vllm/vllm-openai:v0.25.1", Engine.SGLANG: "lmsysorg/sglang:latest"}
+IMAGES = {Engine.VLLM: "docker.io/vllm/vllm-openai:v0.25.1", Engine.SGLANG: "docker.io/lmsysorg/sglang:latest"}
 LABEL = "pool.serve"
 STOP_SECONDS = 30
 _IN_HUB = "/root/.cache/huggingface/hub"

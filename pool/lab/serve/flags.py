@@ -64,10 +64,10 @@ class Command:
         lines = [" ".join([*first, *map(shlex.quote, self.program)])]
         for flag in self.flags:
             text = " ".join(map(shlex.quote, flag.words))
-            if flag.name:
-                lines.append(text)
+            if not flag.name and len(lines) == 1:
+                lines[0] += f" {text}"
             else:
-                lines[-1] += f" {text}"
+                lines.append(text)
         return " \\\n    ".join(lines)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 
 from pool.lab.serve.catalog import MODELS, find
@@ -17,6 +18,9 @@ CONTEXT_TOKENS = (131_072, 65_536, 32_768, 16_384)
 """Context windows to try, the wished one first: one session of it has to fit."""
 
 SESSIONS = 8
+LLAMACPP_SESSIONS = (4, 2, 1)
+"""The same for llama.cpp, the most that fit: it keeps the cache of all of them from the start."""
+
 STEP_TOKENS = 4_096
 LLAMACPP_STEP_TOKENS = 512
 """What llama.cpp handles at once (its `--ubatch-size`)."""
@@ -131,9 +135,14 @@ class Setup:
         return Layout(layers, ELEMENT_BYTES[self.cache], step, self.model.recurrent, blocks)
 
     @property
+    def reserved(self) -> int:
+        """Sessions of which the cache is kept from the start: llama.cpp keeps all, others what is in use."""
+        return self.sessions if self.engine is Engine.LLAMACPP else 1
+
+    @property
     def fits(self) -> bool:
-        """Whether one session of the full context fits."""
-        return self.pool_bytes >= self.layout.request_bytes(self.context)
+        """Whether one session of the full context fits, or all of them where all are kept."""
+        return self.pool_bytes >= self.reserved * self.layout.request_bytes(self.context)
 
 
 def choose(wish: Wish, found: Found | None = None) -> Setup:
@@ -258,12 +267,12 @@ def _fitted(setup: Setup, wish: Wish, limit: int) -> Setup:
     """With as many devices and as much context as fit, where the person left that open."""
     counts = [count for count in DEVICE_COUNTS if count <= limit] if wish.devices is None else [wish.devices]
     contexts = [c for c in CONTEXT_TOKENS if c <= setup.context] if wish.context is None else [setup.context]
-    for count in counts:
-        for context in contexts:
-            tried = replace(setup, devices=count, context=context)
-            if tried.fits:
-                return tried if context == contexts[0] else _shortened(tried)
-    return setup if wish.devices is not None else replace(setup, devices=counts[-1])
+    slots = LLAMACPP_SESSIONS if setup.engine is Engine.LLAMACPP and wish.sessions is None else (setup.sessions,)
+    for devices, context, sessions in product(counts, contexts, slots):
+        tried = replace(setup, devices=devices, context=context, sessions=sessions)
+        if tried.fits:
+            return tried if context == contexts[0] else _shortened(tried)
+    return replace(setup, devices=counts[-1], sessions=slots[-1])
 
 
 def _shortened(setup: Setup) -> Setup:

@@ -137,10 +137,11 @@ def _cache(setup: Setup) -> Iterator[str]:
     fixed = layout.fixed_bytes(setup.context) / 1024**2
     words = (
         f"A session takes {layout.token_bytes / 1024:.1f} KiB a token and {fixed:,.0f} MiB at once ({setup.cache}, "
-        f"{setup.step_tokens:,} tokens a step)."
+        f"{layout.step_tokens:,} tokens a step)."
     )
     yield from _wrapped([words], "")
-    words = f"The server will report {about}{full.tokens:,} tokens: {full.requests:.2f} sessions of {setup.context:,}."
+    lead = "The server will report" if setup.engine is Engine.VLLM else "It holds"
+    words = f"{lead} {about}{full.tokens:,} tokens: {full.requests:.2f} sessions of {setup.context:,}."
     yield from _wrapped([words], "")
     if setup.draft:
         without = plain.capacity(setup.pool_bytes + setup.draft_bytes, setup.context)

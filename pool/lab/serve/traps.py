@@ -108,7 +108,7 @@ def _graphs(s: Subject) -> Iterator[Trap]:
             f"K={s.depth} verifies {s.depth + 1} tokens a step, which is no recorded size (1, 2, 4, 8, 16, 24 ...): "
             "each step is padded to the next and pays for it. In a published sweep 5 and 11 were slower than 3 and 7.",
             f"a K of: {near}",
-            "the same sweep, and step times of r0b0tlab",
+            "a published sweep on a DGX Spark; step times of r0b0tlab",
         )
     widest = s.sequences * (s.depth + 1)
     if s.most_captured < widest:
@@ -150,14 +150,21 @@ def _context(s: Subject) -> Iterator[Trap]:
         )
     if setup.fits:
         return
-    need = setup.layout.request_bytes(setup.context) / GIB
+    need = setup.reserved * setup.layout.request_bytes(setup.context) / GIB
     pool = setup.pool_bytes / GIB
+    what = f"{setup.sessions} sessions, kept from the start," if setup.reserved > 1 else "one session"
     words = (
-        f"{pool:.1f} GiB are left for the cache, and one session of {setup.context:,} tokens takes {need:.1f} GiB."
+        f"{pool:.1f} GiB are left for the cache, and {what} of {setup.context:,} tokens takes {need:.1f} GiB."
         if pool > 0
         else f"the weights are {-pool:.1f} GiB more than fits, before any cache."
     )
-    remedy = "a smaller --variant, more --gpus, or another --on" if pool <= need / 4 else "a smaller --context"
+    remedy = (
+        "a smaller --variant, more --gpus, or another --on"
+        if pool <= need / 4
+        else "a smaller --context, or fewer --sessions"
+        if setup.reserved > 1
+        else "a smaller --context"
+    )
     yield Trap("no-cache", words, f"{remedy}; pool serve --plan shows what fits", "the memory plan of Pool")
 
 

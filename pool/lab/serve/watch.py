@@ -43,7 +43,7 @@ class Pace:
     ready_look_seconds: float = 5.0
     """How often a server that is ready is asked whether it still answers; it logs each time."""
 
-    first_wait_seconds: float = 2.0
+    first_wait_seconds: float = 1.0
     most_wait_seconds: float = 300.0
     restarts: int = 5
     calm_seconds: float = 600.0

@@ -55,10 +55,7 @@ def test_two_faces_show_one_run_and_leaving_lets_it_go_on(tmp_path: Path, monkey
                 lines.wait_for("> fix the tests", LIMIT_SECONDS)
                 full.wait_for("default  none  laguna-sim", LIMIT_SECONDS)
 
-                full.send("\x03")
-                full.wait_for("Ctrl+C again leaves", LIMIT_SECONDS)
-                full.send("\x03")
-                assert full.wait_end(LIMIT_SECONDS) == 0
+                assert full.leave() == 0
                 full.wait_for(f"The run goes on: pool attach {name} shows it", LIMIT_SECONDS)
 
                 time.sleep(SETTLE_SECONDS)

@@ -23,6 +23,18 @@ import pyte
 CHUNK = 65536
 POLL_SECONDS = 0.02
 
+SEEN_SECONDS = 45.0
+"""How long something may take to be seen: a busy machine starts a program late, and a test as a whole has 60 s."""
+
+READ_SECONDS = 10.0
+"""How long the rest of what a child wrote may take to be read after its end."""
+
+UNKNOWN = re.compile(rb"\x1b\[[<>=?][0-9;:]*[umc]")
+"""pyte does not know these private modes' parameters with ':' or '>' and would print them."""
+
+BEGUN = re.compile(rb"\x1b(?:\[[0-9;:<>=?]*)?\Z")
+"""A sequence whose end is still to come: what is read may end anywhere."""
+
 
 class Terminal:
     """A child on a pty. The screen is read by a thread; `raw` holds every byte that the child wrote."""
@@ -43,6 +55,7 @@ class Terminal:
         self._stream = pyte.ByteStream(self.screen)
         self._lock = threading.Lock()
         self.raw = bytearray()
+        self._begun = b""
         self.status: int | None = None
         self.pid, self._handle = pty.fork()
         if self.pid == 0:
@@ -78,14 +91,20 @@ class Terminal:
             if data == b"":
                 return
             if data:
-                with self._lock:
-                    self.raw += data
-                for question, answer in self._answers.items():
-                    if question in data:
-                        os.write(self._handle, answer)
-                with self._lock:
-                    # pyte does not know these private modes' parameters with ':' or '>' and would print them.
-                    self._stream.feed(re.sub(rb"\x1b\[[<>=?][0-9;:]*[umc]", b"", data))
+                self._show(data)
+
+    def _show(self, data: bytes) -> None:
+        begun = self._begun + data
+        with self._lock:
+            self.raw += data
+        for question, answer in self._answers.items():
+            # Once for each question, also one that came in two pieces.
+            if question in begun[max(0, len(self._begun) - len(question) + 1) :]:
+                os.write(self._handle, answer)
+        cut = found.start() if (found := BEGUN.search(begun)) else len(begun)
+        self._begun = begun[cut:]
+        with self._lock:
+            self._stream.feed(UNKNOWN.sub(b"", begun[:cut]))
 
     @property
     def text(self) -> str:
@@ -110,7 +129,7 @@ class Terminal:
         self._set_size(columns, rows)
         os.kill(self.pid, signal.SIGWINCH)
 
-    def wait_for(self, what: str | Callable[[str], bool], seconds: float = 15.0) -> str:
+    def wait_for(self, what: str | Callable[[str], bool], seconds: float = SEEN_SECONDS) -> str:
         """Wait until a text stands on the screen, or a condition holds of it; the screen then."""
 
         def holds(text: str) -> bool:
@@ -136,13 +155,30 @@ class Terminal:
                 return
         raise AssertionError(f"{key!r} was not taken; the screen was:\n{self.text}")
 
-    def wait_end(self, seconds: float = 15.0) -> int:
-        """Wait for the child to end; its exit code, or minus the signal that ended it."""
+    def wait_written(self, what: bytes, seconds: float = SEEN_SECONDS) -> None:
+        """Wait until the child has written some bytes, of which the screen need not show anything."""
+        self.wait_for(lambda _: what in self.raw, seconds)
+
+    def leave(self, seen: str = "Ctrl+C again leaves") -> int:
+        """Press Ctrl-C, and twice more once `seen` stands on the screen; the child's exit code.
+
+        Two presses within two seconds end it, and a busy machine may show later than that what the first one did. The
+        last two come in one write and are read at once: one of them is the second in any case.
+        """
+        self.send("\x03")
+        self.wait_for(seen)
+        self.send("\x03\x03")
+        return self.wait_end()
+
+    def wait_end(self, seconds: float = SEEN_SECONDS) -> int:
+        """Wait for the child to end and for all that it wrote; its exit code, or minus the signal that ended it."""
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             if pid:
                 self.status = os.waitstatus_to_exitcode(status)
+                # What it wrote ends once all is read, unless a process that the child left behind has it open.
+                self._thread.join(READ_SECONDS)
                 return self.status
             time.sleep(POLL_SECONDS)
         raise AssertionError(f"still running after {seconds} s; the screen was:\n{self.text}")

@@ -89,10 +89,7 @@ def test_the_simulated_server_ends_with_pool(tmp_path: Path) -> None:
         terminal.wait_for("completed")
         children = Path(f"/proc/{terminal.pid}/task/{terminal.pid}/children").read_text().split()
         (child,) = [c for c in children if b"sim" in Path(f"/proc/{c}/cmdline").read_bytes()]
-        terminal.send("\x03")
-        terminal.wait_for("again leaves")
-        terminal.send("\x03")
-        assert terminal.wait_end() == 0
+        assert terminal.leave() == 0
         with pytest.raises(ProcessLookupError):
             os.kill(int(child), 0)
         assert re.search(rb"pool -r [0-9a-f-]{36}", bytes(terminal.raw))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pool.tui.keys import DEFAULTS
-from pool.tui.keyshow import Pressed, Reader, line, warnings
+from pool.tui.keyshow import ON, Pressed, Reader, line, warnings
 from tests.tui.terminal import POOL, Terminal
 
 
@@ -54,15 +54,12 @@ def test_tmux_without_extended_keys_is_warned_of(
 def test_in_a_terminal_until_interrupted_twice(tmp_path: Path) -> None:
     with Terminal([*POOL, "keys"], cwd=tmp_path, env={"TMUX": ""}, columns=100) as terminal:
         before = terminal.modes
-        terminal.wait_for("name")
+        terminal.wait_written(ON.encode())
         terminal.send("\x1b[5~")
         terminal.wait_for("pageup            page_up: one page up")
         terminal.send("\x1b")
         terminal.wait_for("escape            stop:")
-        terminal.send("\x03")
-        terminal.wait_for("interrupt: ")
-        terminal.send("\x03")
-        assert terminal.wait_end() == 0
+        assert terminal.leave("interrupt: ") == 0
         assert terminal.modes == before
         assert bytes(terminal.raw).endswith(b"\x1b[<u\x1b[?2004l")
 
@@ -70,7 +67,7 @@ def test_in_a_terminal_until_interrupted_twice(tmp_path: Path) -> None:
 def test_ended_from_outside_it_leaves_the_terminal_as_it_was(tmp_path: Path) -> None:
     with Terminal([*POOL, "keys"], cwd=tmp_path) as terminal:
         before = terminal.modes
-        terminal.wait_for("name")
+        terminal.wait_written(ON.encode())
         os.kill(terminal.pid, signal.SIGTERM)
         assert terminal.wait_end() == 128 + signal.SIGTERM
         assert terminal.modes == before

@@ -83,10 +83,7 @@ def test_the_server_is_killed_while_it_writes(tmp_path: Path) -> None:
             terminal.wait_for("words words")
             server.kill()
             terminal.wait_for("server failed")
-            terminal.send("\x03")
-            terminal.wait_for("again leaves")
-            terminal.send("\x03")
-            assert terminal.wait_end() == 0
+            assert terminal.leave() == 0
             terminal.wait_for("To go on")
             assert terminal.modes == before
             assert WAY_BACK.search(bytes(terminal.raw))

@@ -13,6 +13,7 @@ from pool.tui import prompt
 from pool.tui.prompt import PromptBox
 from pool.tui.theming import textual_theme
 from pool_themes import load
+from tests.tui.waiting import until
 
 
 class BoxApp(App[None]):
@@ -51,8 +52,8 @@ async def test_enter_sends_and_empties(app: BoxApp) -> None:
         await pilot.press(*"hi", "enter")
         await pilot.pause(0.05)
         await pilot.press("enter")
-        assert app.sent == ["hi"]
-        assert app.box.text == ""
+        await until(pilot, lambda: app.sent == ["hi"])
+        await until(pilot, lambda: app.box.text == "")
 
 
 async def test_what_is_typed_right_after_enter_stays(app: BoxApp) -> None:
@@ -62,7 +63,7 @@ async def test_what_is_typed_right_after_enter_stays(app: BoxApp) -> None:
         for key in ("enter", "x", "y"):
             app.box.post_message(events.Key(key, key if len(key) == 1 else "\r"))
         await pilot.pause(0.1)
-        assert (app.sent, app.box.text) == (["hi"], "xy")
+        await until(pilot, lambda: (app.sent, app.box.text) == (["hi"], "xy"))
 
 
 async def test_a_new_line_by_key_and_by_backslash(app: BoxApp) -> None:
@@ -72,7 +73,7 @@ async def test_a_new_line_by_key_and_by_backslash(app: BoxApp) -> None:
         await pilot.press("enter", "c")
         await pilot.pause(0.05)
         await pilot.press("enter")
-        assert app.sent == ["a\nb\nc"]
+        await until(pilot, lambda: app.sent == ["a\nb\nc"])
 
 
 async def test_a_marked_paste_and_enter_in_one_go_send_once(app: BoxApp) -> None:
@@ -80,34 +81,31 @@ async def test_a_marked_paste_and_enter_in_one_go_send_once(app: BoxApp) -> None
     async with app.run_test() as pilot:
         app.box.post_message(events.Paste(text))
         await pilot.press("enter", "x")
-        assert app.sent == [text.replace("\r", "\n")]
-        assert app.box.text == "x"
+        await until(pilot, lambda: app.sent == [text.replace("\r", "\n")])
+        await until(pilot, lambda: app.box.text == "x")
 
 
 async def test_a_paste_without_marks_is_not_sent_line_by_line(app: BoxApp, monkeypatch: pytest.MonkeyPatch) -> None:
     # However busy the machine is, these keys come faster than hands.
     monkeypatch.setattr(prompt, "BURST_SECONDS", 60.0)
+    monkeypatch.setattr(prompt, "SETTLE_SECONDS", 60.0)
     async with app.run_test() as pilot:
         for line in ("one", "two", "three"):
             for key in (*(() if line == "one" else ("enter",)), *line):
                 app.post_message(events.Key(key, key if len(key) == 1 else "\r"))
         await pilot.pause(0.2)
         assert app.sent == []
-        assert app.box.text == "one\ntwo\nthree"
+        await until(pilot, lambda: app.box.text == "one\ntwo\nthree")
         monkeypatch.setattr(prompt, "BURST_SECONDS", 0.0)
         await pilot.press("enter")
-        assert app.sent == ["one\ntwo\nthree"]
+        await until(pilot, lambda: app.sent == ["one\ntwo\nthree"])
 
 
 async def test_a_line_written_by_a_program_is_sent_by_its_enter(app: BoxApp) -> None:
     async with app.run_test() as pilot:
         for key in (*"hello", "enter"):
             app.post_message(events.Key(key, key if len(key) == 1 else "\r"))
-        for _ in range(100):
-            if app.sent:
-                break
-            await pilot.pause(0.05)
-        assert app.sent == ["hello"]
+        await until(pilot, lambda: app.sent == ["hello"])
 
 
 async def test_a_large_paste_is_shown_as_a_mark_and_can_be_undone(app: BoxApp) -> None:
@@ -115,10 +113,10 @@ async def test_a_large_paste_is_shown_as_a_mark_and_can_be_undone(app: BoxApp) -
         await pilot.press(*"see ")
         app.box.post_message(events.Paste("x\n" * 10_000))
         await pilot.pause()
-        assert app.box.text == "see [paste #1: 10,000 lines]"
-        assert app.box.full_text == "see " + "x\n" * 10_000
+        await until(pilot, lambda: app.box.text == "see [paste #1: 10,000 lines]")
+        await until(pilot, lambda: app.box.full_text == "see " + "x\n" * 10_000)
         await pilot.press("ctrl+underscore")
-        assert app.box.text == "see "
+        await until(pilot, lambda: app.box.text == "see ")
 
 
 async def test_backspace_takes_out_the_mark_of_a_paste_whole(app: BoxApp) -> None:
@@ -127,9 +125,9 @@ async def test_backspace_takes_out_the_mark_of_a_paste_whole(app: BoxApp) -> Non
         app.box.post_message(events.Paste("x\n" * 20))
         await pilot.pause()
         await pilot.press("backspace")
-        assert app.box.text == "see "
+        await until(pilot, lambda: app.box.text == "see ")
         await pilot.press("backspace")
-        assert app.box.text == "see"
+        await until(pilot, lambda: app.box.text == "see")
 
 
 async def test_up_in_the_empty_box_takes_back_what_waits(app: BoxApp) -> None:
@@ -137,20 +135,20 @@ async def test_up_in_the_empty_box_takes_back_what_waits(app: BoxApp) -> None:
     async with app.run_test() as pilot:
         app.box.has_waiting = True
         await pilot.press("up")
-        assert (app.box.text, app.asked) == ("", ["take_back"])
+        await until(pilot, lambda: (app.box.text, app.asked) == ("", ["take_back"]))
         app.box.has_waiting = False
         await pilot.press("up")
-        assert app.box.text == "older"
+        await until(pilot, lambda: app.box.text == "older")
 
 
 async def test_tab_queues_only_while_it_works(app: BoxApp) -> None:
     async with app.run_test() as pilot:
         await pilot.press("a", "tab")
         assert app.queued == []
-        assert app.asked == ["complete"]
+        await until(pilot, lambda: app.asked == ["complete"])
         app.box.busy = True
         await pilot.press("tab")
-        assert app.queued == ["a"]
+        await until(pilot, lambda: app.queued == ["a"])
 
 
 async def test_up_and_down_walk_the_past_only_at_the_edges(app: BoxApp) -> None:
@@ -158,36 +156,36 @@ async def test_up_and_down_walk_the_past_only_at_the_edges(app: BoxApp) -> None:
     app.box.recall.add("newer\ntwo lines")
     async with app.run_test() as pilot:
         await pilot.press("z", "up")
-        assert app.box.text == "newer\ntwo lines"
+        await until(pilot, lambda: app.box.text == "newer\ntwo lines")
         await pilot.press("up")
-        assert app.box.cursor_location[0] == 0
+        await until(pilot, lambda: app.box.cursor_location[0] == 0)
         await pilot.press("up")
-        assert app.box.text == "older"
+        await until(pilot, lambda: app.box.text == "older")
         await pilot.press("down", "down", "down")
-        assert app.box.text == "z"
+        await until(pilot, lambda: app.box.text == "z")
 
 
 async def test_a_question_mark_asks_for_help_only_in_an_empty_box(app: BoxApp) -> None:
     async with app.run_test() as pilot:
         await pilot.press("question_mark")
-        assert (app.asked, app.box.text) == (["help"], "")
+        await until(pilot, lambda: (app.asked, app.box.text) == (["help"], ""))
         await pilot.press("a", "question_mark")
-        assert app.box.text == "a?"
+        await until(pilot, lambda: app.box.text == "a?")
 
 
 async def test_an_exclamation_mark_marks_the_box(app: BoxApp) -> None:
     async with app.run_test() as pilot:
         await pilot.press("exclamation_mark", "l", "s")
-        assert app.box.has_class("shell")
+        await until(pilot, lambda: app.box.has_class("shell"))
 
 
 async def test_wide_characters_keep_the_cursor_at_the_caret(app: BoxApp) -> None:
     async with app.run_test() as pilot:
         await pilot.press(*"設定を")
         start = app.box.content_region.x
-        assert app.cursor_position.x == start + 6
+        await until(pilot, lambda: app.cursor_position.x == start + 6)
         await pilot.press("left")
-        assert app.cursor_position.x == start + 4
+        await until(pilot, lambda: app.cursor_position.x == start + 4)
 
 
 async def test_joined_emoji_stay_joined(app: BoxApp) -> None:
@@ -195,7 +193,7 @@ async def test_joined_emoji_stay_joined(app: BoxApp) -> None:
         for character in "👩‍💻":
             app.box.post_message(events.Key(character, character))
         await pilot.pause()
-        assert app.box.text == "👩‍💻"
+        await until(pilot, lambda: app.box.text == "👩‍💻")
 
 
 @pytest.mark.parametrize("size", [(7, 4), (3, 2), (1, 1)])
@@ -204,7 +202,7 @@ async def test_tiny_windows_do_no_harm(app: BoxApp, size: tuple[int, int]) -> No
         await pilot.press(*"設定を読む👩")
         await pilot.resize_terminal(*size)
         await pilot.resize_terminal(80, 24)
-        assert app.box.text == "設定を読む👩"
+        await until(pilot, lambda: app.box.text == "設定を読む👩")
 
 
 async def test_a_picture_is_a_path_and_said_to_be_one(app: BoxApp, tmp_path: Path) -> None:
@@ -212,7 +210,7 @@ async def test_a_picture_is_a_path_and_said_to_be_one(app: BoxApp, tmp_path: Pat
     async with app.run_test() as pilot:
         app.box.post_message(events.Paste(str(tmp_path / "logo.png")))
         await pilot.pause()
-        assert app.box.text == str(tmp_path / "logo.png")
+        await until(pilot, lambda: app.box.text == str(tmp_path / "logo.png"))
         app.box.post_message(events.Paste(""))
         await pilot.pause()
-        assert app.asked == ["picture", "nothing_pasted"]
+        await until(pilot, lambda: app.asked == ["picture", "nothing_pasted"])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
+
+from pool_tools.frozen import frozen
 
 SCHEMA_VERSION = 1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Envelope:
     """Where and when an event happened.
 
@@ -28,7 +29,7 @@ class Envelope:
     v: int = SCHEMA_VERSION
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Body:
     """Base of all event bodies."""
 
@@ -36,7 +37,7 @@ class Body:
     transient: ClassVar[bool] = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Usage:
     """Tokens of one reply or summed over a run, as the server counts them; estimated says that it did not."""
 
@@ -60,7 +61,7 @@ class Usage:
         return self.prompt + self.completion
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ChangedFile:
     """A file that a run changed. path is relative to the workspace; added and removed count lines."""
 

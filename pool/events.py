@@ -11,7 +11,7 @@ Order within a run: `RunStarted`; per turn `TurnStarted`, deltas, `UsageReported
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 from pool.eventbase import SCHEMA_VERSION as SCHEMA_VERSION
@@ -32,9 +32,10 @@ from pool.workevents import TaskProgress as TaskProgress
 from pool.workevents import TaskStarted as TaskStarted
 from pool.workevents import TodoChanged as TodoChanged
 from pool.workevents import TodoItem as TodoItem
+from pool_tools.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunStarted(Body):
     """A prompt was accepted. First event of each run."""
 
@@ -47,7 +48,7 @@ class RunStarted(Body):
     sandbox: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HeadSet(Body):
     """Everything of a request but its messages, as JSON text. A second one in a session is an announced break."""
 
@@ -56,7 +57,7 @@ class HeadSet(Body):
     why: str = "session start"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MessageAdded(Body):
     """A message entered the history; text is its exact JSON as sent to the server (UTF-8).
 
@@ -69,7 +70,7 @@ class MessageAdded(Body):
     replaces_last: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Steered(Body):
     """The user's word reached a running run: text becomes a message now. in_thought: a thought was ended for it."""
 
@@ -78,7 +79,7 @@ class Steered(Body):
     in_thought: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QueueChanged(Body):
     """What waits: prompts to be worked after this run, and steering that has not reached the model yet."""
 
@@ -87,7 +88,7 @@ class QueueChanged(Body):
     steering: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SettingChanged(Body):
     """A face changed how the session works: name is thinking, budget, net, or that of another setting."""
 
@@ -97,7 +98,7 @@ class SettingChanged(Body):
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UserCommand(Body):
     """The user ran a command in a shell of their own, beside the session; the model is told with the next prompt.
 
@@ -110,7 +111,7 @@ class UserCommand(Body):
     ended: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Compacted(Body):
     """The history is replaced by the messages that follow, `MessageAdded` each: an announced break of the prefix.
 
@@ -126,7 +127,7 @@ class Compacted(Body):
     follow: int = -1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SessionNamed(Body):
     """The user gave the session a name, "" to take it back; the last one holds. It belongs to no run."""
 
@@ -134,7 +135,7 @@ class SessionNamed(Body):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CommitMade(Body):
     """The session's work was committed for the user (`/commit`, `pool commit`, `pool run --commit`).
 
@@ -149,7 +150,7 @@ class CommitMade(Body):
     files: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TurnStarted(Body):
     """A request is about to be sent. prompt_tokens is an estimate; max_tokens the reply's limit."""
 
@@ -158,7 +159,7 @@ class TurnStarted(Body):
     max_tokens: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Waiting(Body):
     """What the server is doing while nothing arrives: connecting, queued, prefill, loading, retry; or hook, where a
     hook runs, which detail names.
@@ -177,7 +178,7 @@ class Waiting(Body):
     most: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReasoningDelta(Body):
     """More of the model's thinking."""
 
@@ -186,7 +187,7 @@ class ReasoningDelta(Body):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ContentDelta(Body):
     """More of the model's answer."""
 
@@ -195,7 +196,7 @@ class ContentDelta(Body):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ContentRetracted(Body):
     """All content shown so far in this turn was something else: `reasoning`, or `discarded` (it is sent anew)."""
 
@@ -204,7 +205,7 @@ class ContentRetracted(Body):
     as_: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CallProgress(Body):
     """A call's arguments are being written: characters so far."""
 
@@ -216,7 +217,7 @@ class CallProgress(Body):
     path: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CallProposed(Body):
     """A wholly received call, before approval.
 
@@ -232,7 +233,7 @@ class CallProposed(Body):
     preview: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SuggestedRule:
     """A rule that an answer may set: its text, such as `shell(git log *)`, and in words what it would cover."""
 
@@ -240,7 +241,7 @@ class SuggestedRule:
     covers: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ApprovalAsked(Body):
     """A call waits for an answer: all that a face needs to show it and to offer answers, however late it attaches.
 
@@ -261,7 +262,7 @@ class ApprovalAsked(Body):
     policy: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ApprovalGiven(Body):
     """The answer to a call's approval; by is person, rule, mode, program or hook, id what `ApprovalAsked` has."""
 
@@ -272,7 +273,7 @@ class ApprovalGiven(Body):
     id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QuestionAsked(Body):
     """The model asks the user. choices may be empty; free_text: an answer may be something else."""
 
@@ -283,7 +284,7 @@ class QuestionAsked(Body):
     free_text: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QuestionAnswered(Body):
     """The answer to a question, or that there was none: answered is False where nobody could or would give one."""
 
@@ -294,7 +295,7 @@ class QuestionAnswered(Body):
     by: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModeChanged(Body):
     """The approval mode changed; it holds from the next call on."""
 
@@ -303,7 +304,7 @@ class ModeChanged(Body):
     before: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CheckpointTaken(Body):
     """What the call may change is kept, on disk, before it starts. It belongs to the call.
 
@@ -322,7 +323,7 @@ class CheckpointTaken(Body):
     first: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rewound(Body):
     """The conversation goes on from where it was before the event of number to_seq; all from there on does not count.
 
@@ -335,7 +336,7 @@ class Rewound(Body):
     why: str = "undo"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CallStarted(Body):
     """A call begins to run. On disk before its effects."""
 
@@ -343,7 +344,7 @@ class CallStarted(Body):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CallOutput(Body):
     """Live output of a running call; data, never markup. Of terminal escapes only colours are in it (SGR)."""
 
@@ -352,7 +353,7 @@ class CallOutput(Body):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CallFinished(Body):
     """A call ended. text is what the model sees; data is structured (exit_status, path, truncated, ...).
 
@@ -369,7 +370,7 @@ class CallFinished(Body):
     changes: tuple[ChangedFile, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GuardFired(Body):
     """A guard acted: guard is its name, action note, nudge, cut, block or stop, detail is for people.
 
@@ -383,7 +384,7 @@ class GuardFired(Body):
     cost: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Notice(Body):
     """Something a person should know: level info, warning or error; remedy says what to do, if anything."""
 
@@ -393,7 +394,7 @@ class Notice(Body):
     remedy: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UsageReported(Body):
     """Tokens of a request, and its times: to the first token, and of the whole reply, in seconds.
 
@@ -412,7 +413,7 @@ class UsageReported(Body):
     waited_seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TurnFinished(Body):
     """A reply and its calls are done. finish is the server's finish reason, ending how Pool read it."""
 
@@ -423,7 +424,7 @@ class TurnFinished(Body):
     repairs: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunFinished(Body):
     """Last event of each run. answer is the final reply's content; detail says more about the reason.
 
@@ -443,7 +444,7 @@ class RunFinished(Body):
     reasoning_tokens: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Event:
     """One event: envelope and body."""
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from pool.eventbase import Body
+from pool_tools.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HookRan(Body):
     """A hook ran. hook is its name, `project/NAME` for one of the checkout; point is where, such as `before-tool`.
 

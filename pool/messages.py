@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+from pool_tools.frozen import frozen
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -37,7 +38,7 @@ class ReasoningField(StrEnum):
     NONE = "none"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolCall:
     """A call as kept in the history. arguments is the JSON text of an object."""
 
@@ -46,7 +47,7 @@ class ToolCall:
     arguments: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Message:
     """One chat message. `calls` and `reasoning` only with role assistant, `call_id` and `tool` only with role tool.
 
@@ -62,7 +63,7 @@ class Message:
     tool: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Encoded:
     """A message with its exact bytes (UTF-8 JSON, no newline)."""
 

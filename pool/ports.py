@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol, runtime_checkable
 
 from pool.events import Event, SuggestedRule
+from pool_tools.frozen import frozen
 
 
 class EventLog(Protocol):
@@ -33,7 +33,7 @@ class Remember(StrEnum):
     ALWAYS = "always"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ApprovalRequest:
     """What a person is asked. preview is the exact command or diff, as data; why says which rule asks.
 
@@ -56,7 +56,7 @@ class ApprovalRequest:
     lift: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ApprovalAnswer:
     """The answer; reason reaches the model when it is a no. by is person, rule, mode or program.
 
@@ -75,7 +75,7 @@ class Approver(Protocol):
     async def ask(self, request: ApprovalRequest) -> ApprovalAnswer: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Question:
     """Something that the model asks the user. choices may be empty; free_text: other answers than those are taken."""
 
@@ -85,7 +85,7 @@ class Question:
     free_text: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answer:
     """What was answered: one of the choices or other words. by is person or program."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from pool_tools.frozen import frozen
 
 
 class StopReason(StrEnum):
@@ -29,7 +30,7 @@ class StopReason(StrEnum):
     SIGNALLED = "signalled"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StopCode:
     """What a stop reason is called elsewhere.
 

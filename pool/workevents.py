@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from pool.eventbase import Body, Usage
+from pool_tools.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TodoItem:
     """A step of the model's list. state is open, now or done."""
 
@@ -16,7 +16,7 @@ class TodoItem:
     state: str = "open"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TodoChanged(Body):
     """The model's list of steps is this now, all of it; empty: there is none any more."""
 
@@ -24,7 +24,7 @@ class TodoChanged(Body):
     items: tuple[TodoItem, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlanProposed(Body):
     """A run in plan mode ends with a plan, which waits for the user: text is the plan, in Markdown.
 
@@ -36,7 +36,7 @@ class PlanProposed(Body):
     mode: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlanDecided(Body):
     """What became of the plan: approved (carried out next, in mode), edited (it still waits, as text) or dropped.
 
@@ -49,7 +49,7 @@ class PlanDecided(Body):
     mode: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PromptCopied(Body):
     """In a fork's log: a prompt that it has from its source; the messages of its run follow.
 
@@ -62,7 +62,7 @@ class PromptCopied(Body):
     at: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TaskStarted(Body):
     """A subagent begins; it belongs to the call that gave it the task. Its own events are in its own session's log.
 
@@ -78,7 +78,7 @@ class TaskStarted(Body):
     folder: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TaskProgress(Body):
     """What a subagent does now, and what it has used: turns, tokens read and written, seconds of work."""
 
@@ -90,7 +90,7 @@ class TaskProgress(Body):
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TaskFinished(Body):
     """A subagent has ended. reason is its stop reason; usage and reasoning_tokens count in those of the run.
 

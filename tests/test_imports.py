@@ -152,4 +152,4 @@ def test_the_interface_paints_before_the_agent_is_imported(tmp_path: Path) -> No
     assert "textual" in loaded
     assert loaded & (NEVER_AT_START | ONLY_FOR_HTTP | WITH_THE_FIRST_ANSWER) == set()
     agents = {name for name in loaded if name.startswith(("pool.agent.loop", "pool.wire", "pool_tools."))}
-    assert agents == {"pool_tools.home"}
+    assert agents == {"pool_tools.home", "pool_tools.frozen"}

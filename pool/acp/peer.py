@@ -10,7 +10,6 @@ import asyncio
 import json
 import sys
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, cast
 
 from pool.acp.errors import (
@@ -23,13 +22,14 @@ from pool.acp.errors import (
     Gone,
     RpcError,
 )
+from pool_tools.frozen import frozen
 
 CANCEL_REQUEST = "$/cancel_request"
 
 Json = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answer:
     """What a request is answered with; then is called once the answer has been handed to the transport."""
 

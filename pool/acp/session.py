@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,13 +34,14 @@ from pool.events import (
 )
 from pool.facekit.driver import Driver
 from pool.wire.errors import ServerProblem
+from pool_tools.frozen import frozen
 
 Json = dict[str, Any]
 
 _SHOWN_SETTINGS = frozenset({"thinking", "model"})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Client:
     """What the client offers."""
 

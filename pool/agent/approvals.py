@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -18,6 +17,7 @@ from pool.config.settings import Mode
 from pool.events import Body, ModeChanged, Notice
 from pool.ports import ApprovalAnswer, ApprovalRequest, Approver, Remember, SuggestedRule
 from pool_tools import Effect
+from pool_tools.frozen import frozen
 from pool_tools.secretfiles import HiddenFiles
 
 _WRITES_FREELY = frozenset({Mode.ACCEPT_EDITS, Mode.AUTO, Mode.ALLOW_ALL})
@@ -27,7 +27,7 @@ _SHOWN_CHARS = 200
 __all__ = ["Approvals", "NobodyThere", "Questions", "Standing", "Unsettled"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unsettled:
     """A call that somebody has to be asked about: why, and which rules would let it and its like through.
 
@@ -39,7 +39,7 @@ class Unsettled:
     lift: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Standing:
     """A rule in force, such as `allow shell(git log *)`. origin is settings, kept (for this checkout) or session."""
 

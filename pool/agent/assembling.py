@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pool.agent.approvals import Approvals
@@ -39,12 +38,13 @@ from pool.wire.reading import DEFAULT_THINK_TAGS, Expectation
 from pool.wire.request import Head, RequestBuilder
 from pool.wire.tokens import TokenMeter
 from pool_tools import Tool
+from pool_tools.frozen import frozen
 
 if TYPE_CHECKING:
     from pool.agent.hooking import SessionHooks
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Parts:
     """What an agent is made of."""
 

@@ -34,6 +34,7 @@ from pool.wire.coerce import clean_name, coerce
 from pool.wire.reading import BrokenCall, RawCall, Reading
 from pool_tools import Effect, Preview, Tool, ToolError, ToolResult
 from pool_tools.api import CalledTool, StandsForTools, Step, SteppedTool, effect_of
+from pool_tools.frozen import frozen
 from pool_tools.text import clip
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class PreparedCall:
         return effect_of(self.tool, self.args) if self.tool else Effect.READ
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Outcome:
     """How a call ended; status as in `CallFinished`."""
 
@@ -88,7 +89,7 @@ class Outcome:
     changes: tuple[ChangedFile, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Subject:
     """What is to be approved: a call, or a later step of it. id is its own, call that of the call."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from pool.agent.history import History
@@ -13,6 +12,7 @@ from pool.extend.agentsmd import NAME, block_in
 from pool.extend.skills.using import block_in as list_of_skills
 from pool.messages import Message, Role
 from pool.wire.tokens import raw_tokens
+from pool_tools.frozen import frozen
 
 SKILLS = "skills"
 MCP_PREFIX = "mcp__"
@@ -25,7 +25,7 @@ MCP_PAIR = frozenset({"find_tool", "call_tool"})
 PARTS = ("system prompt", SKILLS, NAME, "tools", "MCP tools", "conversation", "tool results", "reasoning")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ContextPart:
     """A part of the prompt, in tokens, and its share of the window (of the prompt, where no window is known)."""
 
@@ -34,7 +34,7 @@ class ContextPart:
     share: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ContextReport:
     """The prompt of the next request.
 

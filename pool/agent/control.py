@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass
 
 from pool.agent.contextreport import ContextReport, context_report
 from pool.agent.factory import Session
@@ -25,6 +24,7 @@ from pool.agent.state import Stop
 from pool.agent.thinkinglevel import ThinkingChange, ThinkingLevel
 from pool.config.settings import Mode, SettingsError
 from pool.events import Notice, QueueChanged, RunFinished, SettingChanged, StopReason, Usage, UserCommand
+from pool_tools.frozen import frozen
 from pool_tools.network.grants import Grant
 
 STOPPED = Stop(StopReason.INTERRUPTED, "the user stopped it")
@@ -40,7 +40,7 @@ class NothingToDo(Exception):
     """There is nothing to act on yet. The message says why."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BudgetLine:
     """A budget as it stands: limit 0 is none; unit completes "N of M ..."."""
 
@@ -50,7 +50,7 @@ class BudgetLine:
     unit: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Status:
     """The session at a glance. tokens is the next prompt's size, window 0 unknown; usage that of the last reply."""
 

@@ -40,6 +40,7 @@ from pool.wire.reading import (
 )
 from pool.wire.request import RequestBuilder
 from pool.wire.tokens import Estimate, PartSizes, TokenMeter, raw_tokens
+from pool_tools.frozen import frozen
 
 WINDOW_MARGIN_TOKENS = 256
 """Kept free between the estimated prompt plus `max_tokens` and the window, since the estimate can be off."""
@@ -67,7 +68,7 @@ class _Clock:
         self.tried, self.first = time.monotonic() + seconds, 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ask:
     """What is asked for.
 

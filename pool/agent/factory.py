@@ -45,6 +45,7 @@ from pool.events import Notice
 from pool.ports import Approver
 from pool.sessions.store import sessions_folder
 from pool_tools import Tool
+from pool_tools.frozen import frozen
 from pool_tools.masking import Mask
 from pool_tools.network.session import SessionNetwork
 from pool_tools.sandbox import NoSandbox
@@ -85,7 +86,7 @@ class Session:
         return self.make_undo() if self.make_undo else None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Extras:
     """What a caller adds to a session: tools after Pool's own, and guards, made anew for each run, after Pool's own."""
 

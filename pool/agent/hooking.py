@@ -23,6 +23,7 @@ from pool.extend.hooks.running import HookPlaces, run_hook
 from pool.wire.coerce import coerce
 from pool_tools.blocking import run_blocking
 from pool_tools.foreign import tell_changes
+from pool_tools.frozen import frozen
 from pool_tools.text import clip
 
 PAYLOAD_VERSION = 1
@@ -57,7 +58,7 @@ class Asked:
         return "\n\n".join(self.added)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HookedCall:
     """The call that hooks are asked about. name and args are the call's own; rule_name and rule_args those that rules
     are about, which differ for a tool that calls other tools. schema is what arguments must fit.

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from pool.agent.testruns import nothing_ran, output_failed, parse_test_command, test_files
+from pool_tools.frozen import frozen
 
 PROSE_FILES = (".md", ".rst", ".adoc")
 """Endings of files whose change cannot break a test."""
@@ -69,7 +70,7 @@ _CHANGES_FILES = re.compile(
 """Commands that change files in the workspace by their text; what they really did is not known here."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TestRun:
     """One run of tests. ran: at least one test was executed; selects, files: as in `TestCommand`."""
 

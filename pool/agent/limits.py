@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pool.config.settings import Budgets, SessionBudgets
 from pool.events import StopReason
 from pool.sessions.totals import Totals
+from pool_tools.frozen import frozen
 
 HIGHEST_LIMIT = 10**12
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BudgetKind:
     """One budget: its name for people, the field that holds it, its unit, and the stop that it leads to."""
 

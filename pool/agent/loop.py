@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pool.agent.calls import CallRunner, Outcome, PreparedCall
@@ -44,6 +43,7 @@ from pool.sessions.totals import Totals
 from pool.wire.errors import ProblemKind, ServerProblem
 from pool.wire.reading import Ending, Reading
 from pool_tools.api import Step, ToolSpec
+from pool_tools.frozen import frozen
 
 if TYPE_CHECKING:
     from pool.agent.hooking import SessionHooks
@@ -57,7 +57,7 @@ CLOCK_LOOK_SECONDS = 1.0
 """It is looked at this often at least, since a face may change the limit."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Labels:
     """What `RunStarted` says about the surroundings; mode gives the approval mode as it is now."""
 

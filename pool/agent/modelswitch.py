@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pool.agent.secretuse import masked
@@ -19,6 +19,7 @@ from pool.messages import Role
 from pool.wire.locality import is_hosted
 from pool.wire.probe import probe
 from pool.wire.request import RequestBuilder, Sampling
+from pool_tools.frozen import frozen
 
 if TYPE_CHECKING:
     from pool.agent.confinement import Confinement
@@ -44,7 +45,7 @@ FILES_NAMED = 5
 MODELS_NAMED = 8
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Offer:
     """A model that can be chosen: how to name it, where it is, and whether the session uses it."""
 
@@ -53,7 +54,7 @@ class Offer:
     current: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Switch:
     """A switch as it would be. model and where are for people; link is the new server's, None before it may be asked.
 

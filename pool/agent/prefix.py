@@ -7,9 +7,9 @@ that it had read before. A break that nobody announced names its place.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pool.events import Usage
+from pool_tools.frozen import frozen
 
 CACHED_SHARE = 0.5
 """A server that has cached less than this share of the earlier prompt has lost it."""
@@ -18,7 +18,7 @@ LEAST_PROMPT_TOKENS = 1024
 """Below this a lost prefix is not worth a word."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PrefixReport:
     """kept counts the messages of the earlier request that lead this one. broken is "" or says where and why."""
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from pool_tools.frozen import frozen
 
 HIGH_SECONDS = 10.0
 """If the server will take longer to read what it has not cached, people are told before."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Price:
     """Tokens that the server reads again, and the seconds of that at the measured rate, 0 if no rate is known yet."""
 

@@ -6,17 +6,18 @@ meaning raises `RESULT_VERSION`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from pool.events import ChangedFile, TodoItem, Usage
 from pool.jsonable import plain
+from pool_tools.frozen import frozen
 
 RESULT_TYPE = "run.result"
 RESULT_VERSION = 1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TurnResult:
     """One reply of the model. usage and the seconds are the sums over its requests, of which there may be several.
 
@@ -37,7 +38,7 @@ class TurnResult:
     calls: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CallResult:
     """One tool call. status is ok, failed, denied, invalid, blocked or interrupted, "" if its end is missing.
 
@@ -60,7 +61,7 @@ class CallResult:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GuardResult:
     """A guard that acted: action is note, nudge, cut, block or stop."""
 
@@ -70,7 +71,7 @@ class GuardResult:
     detail: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HookResult:
     """A hook that ran, as its event `hook.ran` says. call is the id of the call that it was about, "" for none."""
 
@@ -83,7 +84,7 @@ class HookResult:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TestResult:
     """One run of tests, as the command and its output tell. whole: nothing narrowed it to a part of the tests."""
 
@@ -94,7 +95,7 @@ class TestResult:
     whole: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TestBook:
     """The test runs in order; edited_since says that files were changed after the last one.
 
@@ -106,7 +107,7 @@ class TestBook:
     unbacked: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NoticeResult:
     """Something that a person should know: level info, warning or error."""
 
@@ -115,7 +116,7 @@ class NoticeResult:
     remedy: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SubagentResult:
     """A task of a subagent. agent is its kind, session the id of its own session, reason its stop reason.
 
@@ -136,7 +137,7 @@ class SubagentResult:
     stat: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TimeSpent:
     """Where a run's seconds went. waiting: until the server took requests; prefill: reading prompts; decode: writing.
 
@@ -151,7 +152,7 @@ class TimeSpent:
     other: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunResult:
     """A run from its prompt to its end.
 

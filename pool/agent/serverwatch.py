@@ -6,11 +6,11 @@ Its counters are those of all its users together. Only GETs, and none once a ser
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from pool.agent.server import ServerLink
 from pool.wire.errors import ServerProblem
 from pool.wire.metrics import METRICS_PATH, load_of, read_metrics
+from pool_tools.frozen import frozen
 
 LOOK_SECONDS = 1.5
 """How long an answer is waited for."""
@@ -22,7 +22,7 @@ _LENGTH = "sglang:spec_accept_length"
 """SGLang tells the tokens of a step, of which one is not drafted."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ServerNews:
     """Requests that run and that wait at the server, and drafted tokens accepted a step lately, -1 unknown."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ from pool.extend.skills.skill import Skill, SkillError
 from pool.extend.skills.using import TOOL, Block, block_of, file_text, files_of, fresh, sources_of, text_of
 from pool.wire.tokens import raw_tokens
 from pool_tools import Tool
+from pool_tools.frozen import frozen
 from pool_tools.text import plural
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _COMMAND = re.compile(r"/([a-z][a-z0-9_-]*)(?:\s+(.*))?", re.DOTALL)
 TRUST = "`pool config trust` shows what they would do, and asks"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Extensions:
     """What there is of skills and custom commands, and the list of skills for the prompt."""
 

@@ -11,9 +11,10 @@ from pool.agent.calls import Outcome
 from pool.agent.filestates import FileStates
 from pool.agent.ledger import TestLedger
 from pool.events import ChangedFile, StopReason, Usage
+from pool_tools.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Steer:
     """How the next reply is to differ. act: a tool call is forced where the server can; no_thought: thinking is off.
 
@@ -91,7 +92,7 @@ class RunState:
         self.changes[new.path] = ChangedFile(new.path, kind, old.added + new.added, old.removed + new.removed)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Stop:
     """End the run. detail is one line for people. number is the signal's for `SIGNALLED`.
 
@@ -104,7 +105,7 @@ class Stop:
     natural: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Nudge:
     """Say something to the model, as the user's side, and go on. detail is for people; steer changes the next reply."""
 
@@ -113,7 +114,7 @@ class Nudge:
     steer: Steer = Steer()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CallNote:
     """A guard's word on one call: text is appended to its result, stop ends the run after this turn."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from pool.agent.exchange import Ask, Exchange
@@ -28,9 +28,10 @@ from pool.events import GuardFired, Usage
 from pool.messages import Message, Role
 from pool.wire.reading import Ending, Reading
 from pool.wire.tokens import Estimate
+from pool_tools.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LastWord:
     """A reply without tool calls: at most so many tokens besides its thought; show, beside as in `Ask`.
 

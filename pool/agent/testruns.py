@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from pool_tools.frozen import frozen
 
 _SEPARATOR = re.compile(r"(&&|\|\||[;|\n])")
 _WRAPPERS = re.compile(
@@ -58,7 +59,7 @@ _SOME_RUN = re.compile(r"\b[1-9]\d* (?:passed|passing|ok)\b|\bRan [1-9]\d* tests
 _TEST_FILE = re.compile(r"[\w./-]*\b(?:test_\w+|\w+_test|[\w-]+\.(?:test|spec))\.(?:py|[cm]?[jt]sx?|go|rb|rs|exs)\b")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TestCommand:
     """The part of a shell command that runs tests.
 

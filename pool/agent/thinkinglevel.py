@@ -7,7 +7,7 @@ off from the start, the chat template has to be told, which renders the history 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pool.agent.history import History
 from pool.agent.limits import Limits
@@ -15,12 +15,13 @@ from pool.agent.price import Price
 from pool.agent.streaming import ReplyStream
 from pool.config.settings import Budgets, think_budget
 from pool.wire.tokens import raw_tokens
+from pool_tools.frozen import frozen
 
 OFF = "off"
 FREE = Price(0, 0.0)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ThinkingChange:
     """What became of a wish to change the level. Not applied: it needs the template's switch, at this price."""
 

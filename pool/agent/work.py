@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from pool.agent.approvals import Approvals
 from pool.agent.loop import Agent
@@ -13,9 +12,10 @@ from pool.agent.todo import TodoList
 from pool.config.settings import Mode
 from pool.events import Body, Notice
 from pool.sessions.workrows import OpenTask, WorkRows
+from pool_tools.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Work:
     """All of it, of one session. It is in its log, and comes back with it.
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import importlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from pool.cli.main import COMMANDS, USAGE
+from pool_tools.frozen import frozen
 
 
 class Values(StrEnum):
@@ -22,7 +22,7 @@ class Values(StrEnum):
     THEME = "theme"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Option:
     """A flag or, with no names, a positional argument. metavar is "" for a flag that takes no value.
 
@@ -38,7 +38,7 @@ class Option:
     repeat: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Command:
     """A command by its words below `pool`, none for `pool` itself, with what it takes and the actions below it."""
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, cast
+
+from pool_tools.frozen import frozen
 
 PROJECTS = "project/"
 """How the names of subagents of a checkout's files begin, so that none takes the place of another."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AgentSettings:
     """One kind of subagent. about is the line by which the model chooses it, prompt what it is told about its work.
 
@@ -33,7 +34,7 @@ class AgentSettings:
     tokens: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SubagentSettings:
     """parallel: how many work at the same time; 0: as the server has room. turns: how many replies each may take.
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, cast
 
+from pool_tools.frozen import frozen
 
-@dataclass(frozen=True, slots=True)
+
+@frozen
 class CheckCommand:
     """A checker of the user's: a line for bash, and a regular expression for a line of its output.
 
@@ -22,7 +23,7 @@ class CheckCommand:
     whole: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LanguageServer:
     """A language server: a line for bash that speaks the protocol by its standard streams.
 

@@ -6,13 +6,14 @@ import shlex
 import stat
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import urlsplit
 
 from pool.config.privatefile import read_private
 from pool.config.settings import SettingsError
+from pool_tools.frozen import frozen
 from pool_tools.home import home
 
 COMMAND_SECONDS = 10.0
@@ -35,7 +36,7 @@ def server_name(base_url: str) -> str:
     return f"{host}:{port}" if host and port else host
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Kept:
     """A key that is kept: the name it is kept under, and its value, "" where the keyring has it."""
 

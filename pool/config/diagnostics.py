@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from pool_tools.frozen import frozen
 
 if TYPE_CHECKING:
     from pool.config.checkers import CheckCommand, LanguageServer
@@ -13,7 +14,7 @@ BUILT_IN = ("ruff", "pyright", "tsc", "cargo", "go")
 """Checkers that Pool knows. `auto` stands for those that are quick, run nothing of the project and fit it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DiagnosticsSettings:
     """tools are names of `BUILT_IN`, or `auto`. seconds: how much longer an edit may take for all of them together.
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from pool.config.keys import Key, keys, tables
+from pool_tools.frozen import frozen
 from pool_tools.home import home
 
 SYSTEM_FILE = Path("/etc/pool/config.toml")
@@ -30,7 +31,7 @@ LOCKED = "locked"
 _AT_LINE = re.compile(r" \(at line (\d+), column \d+\)| \(at end of document\)")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Origin:
     """Where a value comes from: a layer, and the file (with line, 0 if unknown), variable or flag that gave it."""
 
@@ -46,7 +47,7 @@ class Origin:
 BUILT_IN = Origin("built-in")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Places:
     """Where configuration and state lie. user and state are Pool's own folders."""
 

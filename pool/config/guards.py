@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from pool_tools.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RepeatLimits:
     """At how many equal calls with equal results a note, a firmer note, a refusal and the stop come. 0 switches off.
 
@@ -20,7 +21,7 @@ class RepeatLimits:
     polling: int = 3
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SignalLimits:
     """When the end of a thought counts as repeating itself, and what counts as the same sentence.
 
@@ -42,7 +43,7 @@ class SignalLimits:
     answer_zlib_ratio: float = 0.02
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GuardSettings:
     """Settings of all guards but the budgets. 0 switches a rule off.
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, cast
+
+from pool_tools.frozen import frozen
 
 PROJECTS = "project/"
 """How the names of hooks of a checkout's files begin, so that none takes the place of one of the user's own."""
@@ -31,7 +32,7 @@ class OnError(StrEnum):
     DENY = "deny"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hook:
     """One hook. match is a rule, as in `[approvals]`, for the calls that it is about, "" for all.
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from pool_tools.frozen import frozen
 
 AUTO_THEME = "auto"
 """The theme that follows the terminal."""
@@ -46,7 +47,7 @@ class OnHangup(StrEnum):
     STOP = "stop"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InterfaceSettings:
     """How the interface looks and behaves. theme is `auto` or the name of a theme; vi: the prompt box has vi's modes.
 

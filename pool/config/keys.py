@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 
 from pool.config.kinds import Kind
+from pool_tools.frozen import frozen
 
 PREFIX = "POOL_"
 
@@ -42,7 +42,7 @@ TRUST_WORDS: Mapping[Trust, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Key:
     """One key. name is dotted, as in TOML. field is its place in `Settings`, "" for keys that act while loading.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from pool.config.files import LOCAL_FILE, Origin, Places, Source, printable, project_folder, read_source, read_text
@@ -13,6 +13,7 @@ from pool.config.merge import Merge, Step, with_fields
 from pool.config.profiles import BUILT_IN_PROFILES, INTERACTIVE
 from pool.config.settings import Budgets, Settings, SettingsError, think_budget
 from pool.config.trust import TrustStore, beside, checkout_files
+from pool_tools.frozen import frozen
 from pool_tools.home import expanded
 
 OTHER_VARIABLES = frozenset({"POOL_DEBUG"})
@@ -23,7 +24,7 @@ REMEDY = "mend it by hand or with `pool config edit`; `pool config check` reads 
 _REASONING = ("budgets.reasoning_soft", "budgets.reasoning_turn", "budgets.reasoning_first_turn")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LoadedSettings:
     """What came of loading. warnings are lines for people, without control characters.
 
@@ -51,7 +52,7 @@ class LoadedSettings:
         return self.merge.origin(name, item)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Read:
     """The files that there are, from the weakest to the strongest, and the trust in those of the checkout."""
 

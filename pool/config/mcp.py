@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, cast
+
+from pool_tools.frozen import frozen
 
 STDIO, HTTP, SSE = "stdio", "http", "sse"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class McpServer:
     """One server: a command with its arguments that is spoken to by its standard streams, or a url.
 
@@ -31,7 +33,7 @@ class McpServer:
     call_seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class McpSettings:
     """The servers, and their limits. share is the part of the window that tools listed in full may take.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
@@ -12,6 +12,7 @@ from pool.config.files import BUILT_IN, Origin, Source
 from pool.config.keys import Key, Trust, keys
 from pool.config.narrow import allows_more, narrowed
 from pool.config.settings import Settings
+from pool_tools.frozen import frozen
 
 UNFIELDED: Mapping[str, object] = {
     "thinking.level": "on",
@@ -44,7 +45,7 @@ def _field(settings: Settings, path: str) -> object:
     return str(value.value) if hasattr(value, "value") else value
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Step:
     """Values of one layer. source is the file, if it is one; prefix comes before the keys' names there."""
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from pool.config.files import Places
 from pool.config.load import load_settings, read_files
 from pool.config.profiles import BUILT_IN_PROFILES
 from pool.config.settings import Settings
+from pool_tools.frozen import frozen
 
 SERVER = "server.base_url"
 MODEL = "server.model"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModelChoice:
     """A model to use. profile "" leaves all but the model as it is; model "" is the profile's, or the server's only."""
 
@@ -26,7 +27,7 @@ class ModelChoice:
         return f"{self.profile}:{self.model}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProfileServer:
     """What a profile says of a server: its address and model, "" where it says nothing."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from pool.config.guards import GuardSettings
 from pool.config.interface import InterfaceSettings
 from pool.config.mcp import McpSettings
 from pool.config.web import WebSettings
+from pool_tools.frozen import frozen
 
 if TYPE_CHECKING:
     from pool.config.hooks import Hook
@@ -62,7 +63,7 @@ SANDBOX_ALIASES = {
 """Names that other agents use for the same choices."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Budgets:
     """Limits of one run. 0 means no limit. Tokens are the server's; seconds are wall time without approvals.
 
@@ -85,7 +86,7 @@ class Budgets:
     idle_stop_seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SamplingSettings:
     """Sampling parameters; the defaults are Laguna S 2.1's. None leaves a value to the server.
 
@@ -98,7 +99,7 @@ class SamplingSettings:
     extra: tuple[tuple[str, str | int | float | bool], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SessionBudgets:
     """Limits of a session, all its runs together, also those before it was resumed. 0 means no limit; units as above.
 
@@ -111,7 +112,7 @@ class SessionBudgets:
     reasoning: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AgentsMd:
     """How AGENTS.md files are read. fallbacks are names of files that count, in this order, where there is none.
 
@@ -124,7 +125,7 @@ class AgentsMd:
     tokens: int = 8_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SkillSettings:
     """How skills are used. tokens is what their list may take of the prompt; without are names of those left out."""
 
@@ -133,7 +134,7 @@ class SkillSettings:
     without: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Settings:
     """Everything that a run needs to know. base_url "" means: look on the usual ports. window 0: ask the server.
 
@@ -239,7 +240,7 @@ def mode_of(text: str) -> Mode:
         raise SettingsError(f"mode {text!r} is not known; use one of {names}") from None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ServerEnvironment:
     """What is said about the server: its address, and how to reach it."""
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import cast
 
 from pool.config.keys import Key
 from pool.config.kinds import Switch, Text, TextTable
+from pool_tools.frozen import frozen
 
 TABLE = "Pages of the web, and a search. Both are off unless you switch them on. See web.md."
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WebSettings:
     """fetch: the model may ask for pages. search_url: the provider's address, with `{query}` in it; "" for no search.
 

@@ -12,11 +12,11 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from pool.config.settings import AgentsMd
 from pool.wire.tokens import raw_tokens
+from pool_tools.frozen import frozen
 from pool_tools.text import visible
 
 NAME = "AGENTS.md"
@@ -45,7 +45,7 @@ _CLOSING_TAG = re.compile(r"</(?=agents_md\b)", re.IGNORECASE)
 _LEFT_OUT = frozenset({"node_modules", "__pycache__", "venv", "site-packages", "target", "build", "dist"})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InstructionFile:
     """One file as it was read. shown is its path for people, size its bytes on disk; cut: not all of it is used."""
 
@@ -60,7 +60,7 @@ class InstructionFile:
         return round(raw_tokens(self.text.encode()))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Instructions:
     """All files that hold for a workspace, outermost first; nested are named only. problems are lines for people."""
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, cast
+
+from pool_tools.frozen import frozen
 
 MOST_CHARS = 16 * 1024
 """Longest front matter that is read."""
@@ -30,7 +31,7 @@ class FrontMatterError(Exception):
         self.line = line
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Parted:
     """A file's front matter, empty where there is none, and the text after it."""
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from pool.config.files import FOLDER, Places, project_folder, read_text
 from pool.config.trust import TrustStore
+from pool_tools.frozen import frozen
 from pool_tools.home import home
 
 _POINTER = "gitdir: "
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Place:
     """A folder of skills or commands. shown is how people are told of it; checkout: it came with the workspace."""
 

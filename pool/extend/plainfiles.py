@@ -7,8 +7,9 @@ import os
 import re
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from pool_tools.frozen import frozen
 
 MOST_FILES = 300
 MOST_BYTES = 8 * 1024 * 1024
@@ -23,7 +24,7 @@ class FileFault(Exception):
     """A file that is not read. The message says why, without naming it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Listing:
     """What lies in a folder: paths relative to it with their bytes, and why it cannot be used as a whole, if so."""
 

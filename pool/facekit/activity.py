@@ -25,6 +25,7 @@ from pool.events import (
     UsageReported,
     Waiting,
 )
+from pool_tools.frozen import frozen
 
 CHARS_PER_TOKEN = 3.6
 """For figures while a reply streams, marked with ~: English and code, Laguna's tokenizer."""
@@ -65,7 +66,7 @@ _WAITING = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Speed:
     """Speeds of the last reply that told them, in tokens a second; 0 is unknown."""
 
@@ -81,7 +82,7 @@ class Activity:
     detail: str = ""
     since: float = 0.0
     run_since: float = 0.0
-    speed: Speed = Speed()
+    speed: Speed = field(default_factory=Speed)
     context: int = 0
     cached: float = -1.0
     turn: int = 0

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pool.ports import ApprovalRequest, Remember
+from pool_tools.frozen import frozen
 
 SETTLE_SECONDS = 0.6
 """A key that was on its way when a question came must not answer it: for so long no key counts."""
@@ -18,7 +17,7 @@ SHORT_WORDS = {"y": "y yes", "e": "e exactly this", "s": "s such", "a": "a alway
 """The answers by key, as short as they can be."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Choice:
     """An answer: its key, its words, and what it means."""
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pool.config.settings import Mode
+from pool_tools.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Glance:
     """A conversation at a glance; window is in tokens, 0 for unknown."""
 

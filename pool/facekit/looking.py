@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from dataclasses import dataclass
 
 from pool.config.settings import Settings
 from pool.wire.endpoint import EndpointError, parse_endpoint
 from pool.wire.probe import probe
 from pool.wire.transport import Transport
+from pool_tools.frozen import frozen
 
 KEEP_SECONDS = 20.0
 
 KEY = "server.base_url"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Look:
     """What was found at an address: usable says whether a session can begin, words are for people."""
 

@@ -6,10 +6,11 @@ docs/events.schema.json is made from these classes.
 from __future__ import annotations
 
 import json
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, fields
 from typing import Any, ClassVar, cast
 
 from pool.ports import Remember
+from pool_tools.frozen import frozen
 
 LINE_LIMIT_BYTES = 8 * 1024 * 1024
 
@@ -18,14 +19,14 @@ class InputProblem(Exception):
     """A line that cannot be understood. The message says what is wrong with it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Input:
     """Base of all that may be sent."""
 
     type: ClassVar[str] = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Prompt(Input):
     """Work this prompt; while a run works, after it."""
 
@@ -33,7 +34,7 @@ class Prompt(Input):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SteerInput(Input):
     """Say this to the run that works, at its next safe point."""
 
@@ -41,7 +42,7 @@ class SteerInput(Input):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Approve(Input):
     """Answer `approval.asked` by its id. remember is once, exact, similar or always; reason is told to the model."""
 
@@ -52,7 +53,7 @@ class Approve(Input):
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AnswerInput(Input):
     """Answer `question.asked` by its id; "" declines to answer."""
 
@@ -61,14 +62,14 @@ class AnswerInput(Input):
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StopInput(Input):
     """End the run that works, with the stop reason interrupted. Queued prompts stay queued until the next prompt."""
 
     type: ClassVar[str] = "stop"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ModeInput(Input):
     """Change the approval mode, from the next call on: default, accept-edits, auto, allow-all or plan."""
 
@@ -76,7 +77,7 @@ class ModeInput(Input):
     mode: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlanInput(Input):
     """Decide on the plan that waits (`plan.proposed`), between two runs: approve, edit or drop it.
 
@@ -89,7 +90,7 @@ class PlanInput(Input):
     mode: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ThinkingInput(Input):
     """Set how much the model may think: on, off, low, normal, high, or tokens a turn as text."""
 
@@ -97,7 +98,7 @@ class ThinkingInput(Input):
     level: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BudgetInput(Input):
     """Set a budget by its name (turns, seconds, tokens, reasoning, session-turns, ...); 0 is no limit."""
 
@@ -106,7 +107,7 @@ class BudgetInput(Input):
     limit: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CompactInput(Input):
     """Compact the history between two runs; guidance is what to keep above all."""
 
@@ -114,7 +115,7 @@ class CompactInput(Input):
     guidance: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EndInput(Input):
     """Nothing more will be sent: end after what is queued. The same as closing the pipe."""
 

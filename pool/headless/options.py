@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pool.config.settings import Settings, SettingsError
+from pool_tools.frozen import frozen
 from pool_tools.home import expanded
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from pool.agent.factory import Extras
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RunOptions:
     """form is what the answer has to fit, artifacts the folder to leave files in, name what a new session is called.
 

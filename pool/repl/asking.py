@@ -16,6 +16,7 @@ from pool.facekit.clean import clean, one_line
 from pool.ports import Answer, ApprovalAnswer, ApprovalRequest, Question
 from pool.repl.ink import Ink
 from pool.repl.results import asked_lines
+from pool_tools.frozen import frozen
 
 if TYPE_CHECKING:
     from pool.agent.commands import Ask
@@ -28,7 +29,7 @@ OWN_WORDS = "0"
 NO_ANSWER = "d"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reply:
     """The key that was chosen, and the words that were written for it."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from pool_tools.colours import people_text, plain_text
+from pool_tools.frozen import frozen
 
 RESET = "\x1b[0m"
 
@@ -28,7 +28,7 @@ class Role(StrEnum):
     NAME = "34"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ink:
     """colours: SGR sequences may be written. marks: signs such as a tick may stand for words."""
 

@@ -12,7 +12,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -23,6 +23,7 @@ from pool.sessions.indexfile import IndexFile
 from pool.sessions.log import read_rows
 from pool.sessions.store import SUFFIX
 from pool.sessions.summary import summarized
+from pool_tools.frozen import frozen
 
 BATCH = 100
 """Logs read per transaction, so that pools which index side by side take turns."""
@@ -39,7 +40,7 @@ _Stamp = tuple[int, int, int]
 _Wanted = dict[str, str | int]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SessionEntry:
     """A session as the index knows it.
 
@@ -63,7 +64,7 @@ class SessionEntry:
     ended: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hit:
     """A session that was found, and the passage that fits best: its kind (prompt, answer, name or file) and text."""
 

@@ -16,12 +16,12 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, cast
 
 from pool.events import SCHEMA_VERSION, Event, RunStarted, to_dict
+from pool_tools.frozen import frozen
 
 SYNCED = frozenset(
     {
@@ -54,7 +54,7 @@ class SessionBusy(Exception):
     """The session is open in another process. The message says which session."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Header:
     """The first line of a log. created is Unix time in seconds; workspace an absolute path.
 

@@ -8,13 +8,13 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from pool.events import Envelope, Event, SessionNamed
 from pool.sessions.index import SessionEntry
 from pool.sessions.log import SessionLog
 from pool.sessions.replay import resumed
+from pool_tools.frozen import frozen
 
 _ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{7,}")
 """Ids by which files are looked for; a log that was edited may have any text there."""
@@ -23,7 +23,7 @@ _PLACES = ("*", "*/*")
 """How deep below the state folder something may be kept for a session."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Limits:
     """What is kept: sessions changed at most seconds ago, at most count of them, of at most size bytes; None: any."""
 

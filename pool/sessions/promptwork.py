@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 from pool.sessions.rewinds import Prompt, Row, prompts
 from pool.sessions.summary import count_of, text_of
+from pool_tools.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PromptWork:
     """A prompt that counts, and what its run did. files are the paths that it changed; lines are summed over calls."""
 

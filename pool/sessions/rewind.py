@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -18,9 +17,10 @@ from pool.sessions.places import Place, place_of_prompt
 from pool.sessions.replay import resumed
 from pool.sessions.rewinds import BEGINS, Prompt, Row, last_rewind, prompt_named, prompt_of, prompts, runs_from
 from pool.sessions.store import Listed
+from pool_tools.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rewind:
     """What an undo or redo would do. files is None if files stay. to_seq is -1 if the conversation stays.
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from pool_tools.frozen import frozen
 
 Row = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Prompt:
     """A prompt that counts. number is from 1; seq that of its `run.started`; at is Unix time in seconds.
 

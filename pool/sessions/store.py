@@ -6,11 +6,11 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from pool.sessions.summary import readable, seconds_of, text_of, title_of
+from pool_tools.frozen import frozen
 from pool_tools.home import base_folder
 
 SUFFIX = ".jsonl"
@@ -29,7 +29,7 @@ class NoSuchSession(Exception):
     """No session fits what was asked for. The message says what was looked for, and where."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Listed:
     """A session as it is listed. prompt is the first line of its first prompt; changed is Unix time in seconds.
 

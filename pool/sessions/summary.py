@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from pool.events import SCHEMA_VERSION
 from pool.messages import valid_text
+from pool_tools.frozen import frozen
 
 TITLE_CHARS = 200
 PASSAGE_CHARS = 20_000
@@ -28,7 +29,7 @@ _NO_TEXT = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069
 _NO_PASSAGE = re.compile("[\x00-\x08\x0b-\x1f\x7f]+")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Passage:
     """A text of a session: kind is prompt, answer, name or file; run counts prompts from 1, 0 for the session."""
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, cast
 
+from pool_tools.frozen import frozen
 
-@dataclass(frozen=True, slots=True)
+
+@frozen
 class Totals:
     """Turns, seconds of work, tokens read and written, and tokens of thought."""
 

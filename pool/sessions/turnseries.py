@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, cast
 
 from pool.sessions.rewinds import Row, effective
 from pool.sessions.summary import count_of, seconds_of, text_of, title_of
+from pool_tools.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RequestPoint:
     """One request that was answered. speed is in tokens a second, 0 if not measured; context in tokens after the reply.
 
@@ -23,7 +23,7 @@ class RequestPoint:
     first_token_seconds: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Firing:
     """A guard that acted. prompt counts from 1; title is that prompt's first line."""
 

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from pool.events import TodoItem
+from pool_tools.frozen import frozen
 
 PLAN_MODE = "plan"
 """The mode of the runs that make a plan; see `pool.config.settings.Mode`."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OpenTask:
     """A task of a subagent whose end the log does not tell."""
 

@@ -14,7 +14,8 @@ import sys
 import termios
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from pool_tools.frozen import frozen
 
 ANSWER_SECONDS = 0.25
 """How long after the question an answer is waited for. Terminals answer in milliseconds, over SSH in a round trip."""
@@ -40,7 +41,7 @@ FEW_COLOUR_TERMINALS = frozenset(
 """Values of TERM that stand for eight or sixteen colours; newer terminals have other names, or say `256color`."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answer:
     """What was read: whether the background is dark (None: not told yet), and what the user typed meanwhile."""
 

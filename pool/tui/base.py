@@ -10,7 +10,6 @@ import sys
 import termios
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
@@ -31,6 +30,7 @@ from pool.tui.theming import PREFIX, textual_theme
 from pool_themes import DEFAULT, Theme, ThemeError
 from pool_themes import load as load_theme
 from pool_themes import names as theme_names
+from pool_tools.frozen import frozen
 
 SIGNALLED = 128
 """Added to a signal's number it is the exit code of a program that it ended."""
@@ -41,7 +41,7 @@ RELOAD_SECONDS = 1.0
 """How often the file of a theme of the user's own is looked at, while one is in use."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fault:
     """An error of the interface itself. trace is for its makers, without the values of variables."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -14,11 +13,12 @@ from textual.widget import Widget
 
 from pool.facekit.plain import plain
 from pool.tui.cutting import cut_strip
+from pool_tools.frozen import frozen
 
 MOST_ROWS = 8
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Offer:
     """A completion: what takes the word's place, or the whole line's, and one line about it."""
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import difflib
 import unicodedata
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+from pool_tools.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Key:
     """An action of the interface. id is its name in configuration, keys its defaults as Textual names them."""
 

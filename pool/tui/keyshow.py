@@ -13,13 +13,13 @@ import termios
 import time
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from textual import events
 from textual._xterm_parser import XTermParser
 from textual.message import Message
 
 from pool.tui.keys import APP_KEYS, DEFAULTS, PROMPT_KEYS, Bound, shown
+from pool_tools.frozen import frozen
 
 TWICE_SECONDS = 2.0
 """A second Ctrl-C within this time ends it."""
@@ -39,7 +39,7 @@ OFF = "\x1b[<u\x1b[?2004l"
 INTERRUPT = "ctrl+c"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pressed:
     """A key or a paste: the characters that came, and Textual's name of the key, "" for what it does not know."""
 

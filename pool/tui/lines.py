@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.cells import cell_len, set_cell_size
@@ -14,6 +13,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from pool.facekit.plain import plain
+from pool_tools.frozen import frozen
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 FRAME_SECONDS = 0.125
@@ -92,7 +92,7 @@ class ActivityLine(Widget):
         return Strip.join([left, Strip([Segment(" " * room, base)]), hint])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Part:
     """A word of the status bar: its text, the theme's role for its colour, and what a click on it does."""
 

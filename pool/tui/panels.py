@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.console import RenderableType
@@ -21,6 +20,7 @@ from textual.widgets import Input, Static
 from pool.facekit.plain import plain
 from pool.tui.beside import BesideCloses
 from pool.tui.cutting import cut_strip
+from pool_tools.frozen import frozen
 
 MOST_COLUMNS = 120
 """A wider panel would be hard to read."""
@@ -73,7 +73,7 @@ class Pager(BesideCloses[None]):
         self.query_one(VerticalScroll).scroll_relative(y=by, animate=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Item:
     """One thing to pick: id is what the picker returns, about stands to the right of the name."""
 

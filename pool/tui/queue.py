@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -13,11 +12,12 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from pool.facekit.plain import plain
+from pool_tools.frozen import frozen
 
 MOST_ROWS = 5
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Waiting:
     """A message that waits. steering: it reaches the model in the running turn, else after the run.
 

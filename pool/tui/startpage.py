@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.text import Text
@@ -18,11 +17,12 @@ from pool.facekit.approving import SETTLE_SECONDS
 from pool.tui.beside import BesideCloses
 from pool.tui.completion import plain
 from pool.tui.panels import Item, Rows
+from pool_tools.frozen import frozen
 
 KEY_GAP = 2
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Way:
     """Something that can be done: its key, its words, and what it is called where it is answered."""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from pool_tools.frozen import frozen
 
 Place = tuple[int, int]
 """Row and column, from 0, in characters."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Motion:
     """Where a motion leads. linewise: whole lines are meant; inclusive: the character there too."""
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, cast
 
 from pool.messages import valid_text
 from pool.wire.argscan import ArgumentScan
 from pool.wire.jsontext import BadJson, Mend, as_mapping, canonical, read_object
 from pool.wire.reading import MAX_CALLS, MOST_REPLY_CHARS, TOO_MANY_CALLS, BrokenCall, CallText, RawCall
+from pool_tools.frozen import frozen
 
 NAMELESS = "The call came without a tool name. Name the tool and repeat the whole call."
 MAX_ITEMS = 1024
@@ -150,7 +150,7 @@ class CallAssembler:
         return not (piece.name == call.name and call.chars and not call.scan.whole and piece.continues)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Piece:
     """One item, made regular: index and arguments are None where missing, id and name ""."""
 

@@ -10,7 +10,7 @@ import asyncio
 import random
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pool.events import plain
 from pool.wire.dialects import for_address
@@ -24,6 +24,7 @@ from pool.wire.retry import Attempts, RetryPolicy
 from pool.wire.sse import SseDecoder, is_foreign
 from pool.wire.trace import ReplyTrace, TraceWriter
 from pool.wire.transport import Transport
+from pool_tools.frozen import frozen
 
 CHAT_PATH = OPENAI.path
 
@@ -42,7 +43,7 @@ EXCERPT_CHARS = 60
 """How much of a body that is no reply is looked at and shown."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pause:
     """Nothing is being received: state, number and most as in `events.Waiting`; seconds until the next try."""
 
@@ -53,7 +54,7 @@ class Pause:
     most: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Restarted:
     """The reply so far is void; it is asked for again."""
 

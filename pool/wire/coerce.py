@@ -15,6 +15,7 @@ from typing import Any, cast
 from pool.wire.aliases import argument_key, clean_name
 from pool.wire.convert import UNFIT, as_type, literal, type_of
 from pool.wire.jsontext import as_mapping, canonical
+from pool_tools.frozen import frozen
 
 __all__ = ["Coerced", "allowed_types", "clean_name", "coerce", "literal"]
 
@@ -35,7 +36,7 @@ _ARTICLE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Coerced:
     """Arguments in the schema's form.
 

@@ -6,8 +6,9 @@ import json
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, cast
+
+from pool_tools.frozen import frozen
 
 MESSAGE_CHARS = 500
 """Most characters of a server's message that are kept; vLLM quotes the whole request in some of its refusals."""
@@ -21,7 +22,7 @@ _TITLE = re.compile(r"<(title|h1)[^>]*>(.*?)</\1>", re.IGNORECASE | re.DOTALL)
 _BARE_NOT_FOUND = re.compile(r"(?:404 )?(?:page )?(?:not found|file not found)\W*", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ErrorBody:
     """An error object, read. codes are its `type` and `code` as text; is_page says that it was a web page."""
 

@@ -7,12 +7,12 @@ which addresses answer, and a document counts only if it has the fields that it 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 from pool.wire.chunks import token_count
 from pool.wire.dialects import Dialect, ServerKind, TokenizerKind, for_server
 from pool.wire.metrics import read_metrics
+from pool_tools.frozen import frozen
 
 MODELS_PATH = "models"
 VERSION_PATH = "/version"
@@ -45,7 +45,7 @@ _SGLANG_FIELDS = ("server_args", "max_total_num_tokens", "speculative_algorithm"
 Json = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Documents:
     """What was fetched: decoded JSON by path, the text of the metrics, the `Server` header of the model list's answer.
 
@@ -64,7 +64,7 @@ class Documents:
         return cast(Json, value) if isinstance(value, dict) else {}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ServerInfo:
     """What is known of a server. window is in tokens, 0 if unknown, and window_source says who named it.
 

@@ -10,11 +10,11 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NoReturn, cast
 
 from pool.messages import valid_text
+from pool_tools.frozen import frozen
 
 MAX_DEPTH = 64
 """Nesting that is accepted; more is a model in a loop, and would exhaust the stack of whoever walks the value."""
@@ -55,7 +55,7 @@ class BadJson(ValueError):
         self.incomplete = incomplete
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ObjectText:
     """An object and what had to be mended to get at it."""
 

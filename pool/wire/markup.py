@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -19,6 +18,7 @@ from pool.wire.coerce import allowed_types, clean_name, coerce, literal
 from pool.wire.jsontext import as_mapping, canonical
 from pool.wire.reading import MAX_CALLS, TOO_MANY_CALLS, RawCall
 from pool.wire.tags import CALL, CALL_END, OPENERS, USER, BadMarkup, MarkedCall, may_be_call, read_call
+from pool_tools.frozen import frozen
 
 __all__ = ["OPENERS", "MarkupFinding", "find_calls", "looks_like_call_start"]
 
@@ -35,7 +35,7 @@ _FIXED = frozenset({"$ref", "enum", "const"})
 _NOT_LAST = "The call stands in the middle of the text; a call must be the last thing in a reply."
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MarkupFinding:
     """What was found.
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from pool.wire.dialects.base import Dialect
 from pool.wire.errors import ServerProblem
 from pool.wire.transport import Transport
+from pool_tools.frozen import frozen
 
 METRICS_PATH = "/metrics"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ServerLoad:
     """Requests that the server works on and that wait for a place; all users of the server together.
 

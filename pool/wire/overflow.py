@@ -7,13 +7,14 @@ The numbers are worth having: the window may be unknown until the server names i
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from pool_tools.frozen import frozen
 
 OVERFLOW_CODES = frozenset({"context_length_exceeded", "exceed_context_size_error", "context_window_exceeded"})
 """Values of `type` or `code` in an error object: llama.cpp's, OpenAI's, and those of gateways that imitate them."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Overflow:
     """What a server said about a request that is too long; all in tokens, None where it said nothing.
 

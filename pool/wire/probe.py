@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pool.wire.dialects import ServerKind, kind_of_address
@@ -29,6 +28,7 @@ from pool.wire.identify import (
 )
 from pool.wire.metrics import METRICS_PATH
 from pool.wire.transport import Fetched, Transport
+from pool_tools.frozen import frozen
 
 PROBE_SECONDS = 2.0
 """Limit of each GET; they run at the same time."""
@@ -52,7 +52,7 @@ _OLLAMA_PATHS = (OLLAMA_TAGS_PATH, OLLAMA_VERSION_PATH, OLLAMA_RUNNING_PATH)
 _NOBODY_HOME = frozenset({ProblemKind.REFUSED, ProblemKind.UNREACHABLE, ProblemKind.DROPPED, ProblemKind.TIMEOUT})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Found:
     """A server on this machine. words says in one line what it is and where."""
 

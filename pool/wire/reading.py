@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from pool.events import Usage
+from pool_tools.frozen import frozen
 
 DEFAULT_THINK_TAGS = ("think", "thinking", "mm:think")
 """Tag names that wrap reasoning; a profile may add to them."""
@@ -44,7 +44,7 @@ class Ending(StrEnum):
     STOPPED = "stopped"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RawCall:
     """A tool call as assembled from the wire: arguments is the JSON text of an object, not yet validated.
 
@@ -57,7 +57,7 @@ class RawCall:
     recovered: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BrokenCall:
     """A call that must not be run. why is for the model: what was wrong with what arrived."""
 
@@ -67,7 +67,7 @@ class BrokenCall:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ServerFault:
     """An error object that the server sent, before or in the stream. code is HTTP-like, 0 if it gave none."""
 
@@ -76,7 +76,7 @@ class ServerFault:
     kind: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reading:
     """One reply, read.
 
@@ -102,26 +102,26 @@ class Reading:
         return bool(self.content.strip() or self.calls or self.broken)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReasoningText:
     """More reasoning."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ContentText:
     """More content."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ContentWasReasoning:
     """All content given so far in this reply was reasoning (a leaked end of thought came)."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CallText:
     """A call's arguments grew to chars characters. path is the value of its first path-like argument once known."""
 
@@ -131,7 +131,7 @@ class CallText:
     path: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UsageSoFar:
     """A running usage count (vLLM's `continuous_usage_stats`)."""
 
@@ -141,7 +141,7 @@ class UsageSoFar:
 ReadingEvent = ReasoningText | ContentText | ContentWasReasoning | CallText | UsageSoFar
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Expectation:
     """What the request asked for, as far as reading the reply depends on it.
 

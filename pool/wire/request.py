@@ -6,13 +6,14 @@ No message is encoded twice, and a request of a thousand turns is one `bytes.joi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from pool.messages import Encoded, Message, encode, encode_json
+from pool_tools.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sampling:
     """Sampling parameters; the defaults are Laguna S 2.1's. None leaves a field out.
 
@@ -26,7 +27,7 @@ class Sampling:
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Head:
     """What every request of a session says before its messages. Frozen for the session: a change breaks the cache.
 
@@ -67,7 +68,7 @@ def merge(into: dict[str, Any], more: Mapping[str, Any]) -> None:
             into[key] = value
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RequestShape:
     """The form of a chat request, and where it goes: one value per API.
 

@@ -11,10 +11,10 @@ import random
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from http import HTTPStatus
 
 from pool.wire.errors import ProblemKind, ServerProblem
+from pool_tools.frozen import frozen
 
 RETRY_AFTER_MAX_SECONDS = 600.0
 """A server that asks for a longer wait is asked again after this one."""
@@ -37,7 +37,7 @@ MIN_LAST_GAP_SECONDS = 0.5
 """A last try at the end of the waiting time is worth while only if it is at least so far away."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Retry:
     """Send the same turn again, after delay seconds. why is for people: what is waited for.
 
@@ -50,7 +50,7 @@ class Retry:
     most: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RetryPolicy:
     """The limits.
 

@@ -14,10 +14,10 @@ No dialect has an escape for its closing tags, so a value ends at the first one.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 from pool.wire.jsontext import EXCERPT_CHARS, BadJson, as_mapping, named_call, read_prefix
+from pool_tools.frozen import frozen
 
 CALL, CALL_END = "<tool_call>", "</tool_call>"
 USER, USER_END = "<user>", "</user>"
@@ -47,7 +47,7 @@ class BadMarkup(ValueError):
     """Call markup that cannot be read as one whole call. The message is a sentence for the model."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MarkedCall:
     """A call as written. start and end are its place in the text.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 from pool.wire.chunks import token_count
@@ -16,6 +15,7 @@ from pool.wire.dialects import TokenizerKind
 from pool.wire.errors import ServerProblem
 from pool.wire.identify import ServerInfo
 from pool.wire.transport import Transport
+from pool_tools.frozen import frozen
 
 ASCII_BYTES_PER_TOKEN = 3.6
 """Measured on Python source inside JSON with cl100k, whose vocabulary has the size of Laguna's: 3.7."""
@@ -59,7 +59,7 @@ _RENDERED_FIELDS = ("messages", "tools", "chat_template_kwargs")
 _COUNTED_FIELDS = ("model", *_RENDERED_FIELDS, "continue_final_message", "add_generation_prompt")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Estimate:
     """A prompt's size in tokens, and how many more it may well be."""
 
@@ -72,7 +72,7 @@ class Estimate:
         return self.tokens + self.margin
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EstimateErrors:
     """How estimates compared with the server's counts: mean and worst share of the part that was estimated."""
 
@@ -81,7 +81,7 @@ class EstimateErrors:
     worst: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ExactCount:
     """A prompt counted by the server; window is its limit in tokens, 0 if it did not say."""
 
@@ -89,7 +89,7 @@ class ExactCount:
     window: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Known:
     raw: float
     tokens: int

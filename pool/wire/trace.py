@@ -14,11 +14,12 @@ import os
 import secrets
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, cast
 
 from pool.wire.endpoint import REDACTED, Endpoint, redact
+from pool_tools.frozen import frozen
 
 TRACE_VERSION = 1
 MAX_NUMBER = 1e12
@@ -28,7 +29,7 @@ _MODE = 0o600
 _SECRET_REPLY_HEADERS = frozenset({"set-cookie", "authorization", "proxy-authenticate", "www-authenticate"})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TracedReply:
     """One exchange, read back. times are in seconds since the request was sent.
 

@@ -15,7 +15,6 @@ import ssl
 import zlib
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -25,6 +24,7 @@ from pool.wire.endpoint import Endpoint, authorization, redact
 from pool.wire.errors import ProblemKind, ServerProblem, classify_response
 from pool.wire.gathering import Gathering
 from pool.wire.inflate import KNOWN_ENCODINGS, Inflater
+from pool_tools.frozen import frozen
 
 if TYPE_CHECKING:
     import httpx
@@ -43,7 +43,7 @@ FETCH_BYTES = 32 * 1024 * 1024
 """Most bytes of a fetched document; `/tokenize` answers with a number per token."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fetched:
     """A whole answer. Header names are in lower case."""
 

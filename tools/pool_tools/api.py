@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Any, Protocol, runtime_checkable
+
+from pool_tools.frozen import frozen
 
 
 class Effect(StrEnum):
@@ -22,7 +24,7 @@ class Effect(StrEnum):
     """Done by a program of somebody else's that is asked to, such as an MCP server. As grave as NETWORK."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolSpec:
     """A tool as the model sees it. parameters is a JSON schema of type object, effect the gravest of any call."""
 
@@ -32,7 +34,7 @@ class ToolSpec:
     effect: Effect
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Preview:
     """What exactly a call will do, for the person who approves it. kind is command, diff or text."""
 
@@ -42,7 +44,7 @@ class Preview:
     paths: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Change:
     """A file that a call changed. kind is created, modified or deleted; added and removed count lines."""
 
@@ -52,7 +54,7 @@ class Change:
     removed: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ToolResult:
     """How a call ended. text goes to the model (valid Unicode, no terminal escapes); data is for programs."""
 
@@ -120,7 +122,7 @@ class StandsForTools(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Step:
     """A part of a call that needs an approval of its own, once it is known what exactly it is.
 

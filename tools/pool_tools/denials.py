@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from pool_tools.frozen import frozen
 from pool_tools.text import visible
 
 MOST_NAMES = 3
@@ -21,7 +21,7 @@ _QUOTES = "'\"`‘’"
 _HOST = r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reach:
     """What commands reach in the network: nothing, or what listed says. lift is how the user can allow more.
 
@@ -33,7 +33,7 @@ class Reach:
     read_only: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Rule:
     """A rule of the sandbox. signs tell that it stopped something, names where the output names what was stopped."""
 

@@ -12,7 +12,6 @@ counts as a reading.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from os import stat_result
 from typing import Any
 
@@ -20,6 +19,7 @@ from pool_tools.api import Change, Effect, OutputSink, Preview, ToolError, ToolR
 from pool_tools.arguments import text_argument
 from pool_tools.blocking import CancelFlag, run_blocking
 from pool_tools.diff import counts, unified
+from pool_tools.frozen import frozen
 from pool_tools.ledger import Knowledge
 from pool_tools.match import Step, find, line_number
 from pool_tools.nearest import has_line_numbers, nearest
@@ -34,7 +34,7 @@ SHOWN_DIFF_LINES = 40
 """Lines of the diff that the result shows after a match that was not exact."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Edit:
     """A computed edit, not yet written. step is the loosest that was needed; lines are where, in the file before."""
 

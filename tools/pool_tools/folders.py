@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from pool_tools.api import ToolError
+from pool_tools.frozen import frozen
 from pool_tools.paths import Place
 from pool_tools.text import visible
 from pool_tools.walk import Entry, Walker, ignores, read_rules
 from pool_tools.workspace import Workspace
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Folder:
     """An open folder: its name for messages, its place, a handle that can be listed, and a walker set up for it.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 
 from pool_tools.api import Change, ToolError
 from pool_tools.blocking import CancelFlag
 from pool_tools.diff import counts, unified
+from pool_tools.frozen import frozen
 from pool_tools.ledger import Seen, digest
 from pool_tools.textfile import binary_kind, decode, lines_of
 from pool_tools.workspace import Workspace, stamp
@@ -20,7 +20,7 @@ BY_COMMAND = "[the command changed files that you have read:]"
 BEFORE_COMMAND = "[before this command, and not by it, files that you have read were changed:]"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Foreign:
     """Changes to seen files. text tells the model, "" if there are none."""
 

@@ -11,9 +11,11 @@ import json
 import os
 import tempfile
 from collections.abc import Collection
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
+
+from pool_tools.frozen import frozen
 
 MOST_KEPT = 500
 """So many files that are not found any more are remembered, the newest."""
@@ -21,7 +23,7 @@ MOST_KEPT = 500
 MOST_BYTES = 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Mark:
     """A file by its path, and by what stays the same when a folder above it is renamed."""
 

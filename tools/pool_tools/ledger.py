@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
+
+from pool_tools.frozen import frozen
 
 KEPT_BYTES_EACH = 128 * 1024
 KEPT_BYTES_ALL = 8 * 1024 * 1024
@@ -28,7 +30,7 @@ def digest(data: bytes) -> bytes:
     return hashlib.blake2b(data, digest_size=DIGEST_BYTES).digest()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Seen:
     """One file as last shown. ranges are the shown lines, first to last, merged; content is None if not kept.
 

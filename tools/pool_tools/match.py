@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 
+from pool_tools.frozen import frozen
 from pool_tools.indent import find_shift, indentation
 from pool_tools.rebuild import LineMaker, cut, plain, rebuild
 from pool_tools.textfile import line_end, lines_of, to_lf
@@ -22,7 +22,7 @@ class Step(StrEnum):
     TYPOGRAPHY = "typographic quotes, dashes or spaces"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Match:
     """A place in the text, start to end in characters, and what goes there."""
 
@@ -31,7 +31,7 @@ class Match:
     new: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Found:
     """All places that one step found, in order; more than one only counts as found if every place was wanted."""
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from pool_tools.frozen import frozen
 from pool_tools.lines import numbered, without_end
 from pool_tools.text import clip_around, visible
 from pool_tools.textfile import to_lf
@@ -28,7 +28,7 @@ _TELLING_CHARS = 4
 _NUMBERED = re.compile(r"\s*\d+\|")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Near:
     """The nearest place: the lines first to last (from 1), shown with numbers, and what differs."""
 

@@ -11,11 +11,11 @@ import os
 import stat
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from types import TracebackType
 
 from pool_tools.api import ToolError
+from pool_tools.frozen import frozen
 from pool_tools.text import visible
 
 MAX_LINKS = 40
@@ -25,7 +25,7 @@ FOLDER_FLAGS = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLL
 """How a folder is opened to walk through it: no right to list it is needed where the system has `O_PATH`."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Root:
     """A folder that tools may work in: its real path, the path as given, and an open descriptor."""
 
@@ -88,13 +88,13 @@ class Place:
         os.close(self.folder)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Step:
     handle: int
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Part:
     """A name still to be walked; link is the link that it comes from, "" if from the path itself."""
 

@@ -15,8 +15,9 @@ import stat
 import tempfile
 import threading
 from collections.abc import Generator
-from dataclasses import dataclass
 from pathlib import Path
+
+from pool_tools.frozen import frozen
 
 SWEEP_MOST = 64
 """Folders that are removed at one start; the rest is left to the next ones."""
@@ -26,7 +27,7 @@ _NAME = re.compile(re.escape(_PREFIX) + r"[a-z]+-[a-z0-9_]{8}")
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PrivateFolder:
     """A folder that only the user can enter. lock is the descriptor that says that its owner lives."""
 

@@ -12,10 +12,11 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
+from pool_tools.frozen import frozen
 from pool_tools.sandbox.base import Sandbox
 from pool_tools.sandbox.forkclient import Forked
 from pool_tools.sandbox.watch import Watch
@@ -46,7 +47,7 @@ _PIPE_BYTES = 1024 * 1024
 _STATUS_BYTES = 64 * 1024
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ended:
     """How a command ended.
 

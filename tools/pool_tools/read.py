@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 from pool_tools.api import Effect, OutputSink, Preview, ToolError, ToolResult, ToolSpec
 from pool_tools.arguments import integer_argument, text_argument
 from pool_tools.blocking import CancelFlag, run_blocking
+from pool_tools.frozen import frozen
 from pool_tools.limits import EDITABLE_BYTES, LINE_CHARS, READ_CHARS, READ_LINES
 from pool_tools.lines import cut_line, shown_line
 from pool_tools.masking import Mask
@@ -27,7 +27,7 @@ _WINDOW_BYTES = 4 * READ_CHARS
 _SAMPLE_BYTES = 8_192
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Window:
     """Shown lines first to last; cut are the numbers of those that were too long to show whole."""
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from pool_tools.frozen import frozen
 from pool_tools.textfile import line_end, to_lf
 
 LineMaker = Callable[[str, str, str], str]
@@ -16,7 +16,7 @@ def plain(_file: str, _old: str, new: str) -> str:
     return new
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pieces:
     """Text cut at its line ends: contents one more than ends."""
 

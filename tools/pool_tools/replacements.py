@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 from pool_tools.api import ToolError
 from pool_tools.arguments import flag_argument, text_argument
+from pool_tools.frozen import frozen
 from pool_tools.match import Found, Match, Step, line_number
 
 NAMED_PLACES = 20
@@ -17,7 +17,7 @@ ALL_STEPS = frozenset({Step.EXACT, Step.LINE_ENDS, Step.TRAILING_BLANKS})
 """Steps of matching by which every occurrence may be replaced."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Replacement:
     """One text for another. label begins messages about it: "" for the only one, `Edit 2 of 3: ` else."""
 
@@ -27,7 +27,7 @@ class Replacement:
     label: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Placed:
     """A replacement and where it was found."""
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
+
+from pool_tools.frozen import frozen
 
 
 @runtime_checkable
@@ -19,7 +20,7 @@ class HasScratch(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scratch:
     """A folder outside that commands see as seen.
 

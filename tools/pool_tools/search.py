@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from pool_tools.arguments import text_argument
 from pool_tools.blocking import CancelFlag, run_blocking
 from pool_tools.environment import clean_environment, find_program
 from pool_tools.folders import open_folder
+from pool_tools.frozen import frozen
 from pool_tools.globs import compile_glob
 from pool_tools.limits import SEARCH_HITS, SEARCH_LINE_CHARS, SEARCH_SECONDS
 from pool_tools.lines import shown_line
@@ -42,7 +43,7 @@ SHOWN_SECRETS = 5
 _WORKER = Path(__file__).with_name("search_worker.py")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Job:
     """Where to search: the root's real path, the path below it as bytes ("" for all), and how to show results.
 
@@ -59,7 +60,7 @@ class _Job:
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Hit:
     path: str
     line: int
@@ -149,7 +150,7 @@ class SearchTool:
             return _Job(str(place.root.path), start, False, name, shown_root, skip, top_rules, notes)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Program:
     argv: tuple[str, ...]
     cwd: str

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, cast
 
 from pool_tools.api import ToolError, ToolSpec
+from pool_tools.frozen import frozen
 from pool_tools.masking import Mask
 
 PARAMETER = "secrets"
 """The argument of a call by which a command is given secrets."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CommandSecret:
     """A secret: its name, the variable that a command finds it in, and its value, "" if it cannot be had just now."""
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import codecs
 import re
-from dataclasses import dataclass
 
 from pool_tools import legacy_encodings
 from pool_tools.api import ToolError
+from pool_tools.frozen import frozen
 
 BINARY_SAMPLE_BYTES = 8_192
 
@@ -80,7 +80,7 @@ def _is_binary(sample: bytes) -> bool:
     return len(_CONTROL_BYTES.findall(sample)) > BINARY_CONTROL_SHARE * len(sample)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TextFile:
     """A decoded file.
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pool_tools.frozen import frozen
 from pool_tools.limits import WALK_DEPTH
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ _IGNORE_FILE_BYTES = 1024 * 1024
 _LIST_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Entry:
     """Something in a folder. path is relative to where the walk began its names; link is a link's target, else ""."""
 
@@ -49,7 +50,7 @@ class Entry:
     link: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Rules:
     base: str
     spec: GitIgnoreSpec

@@ -6,13 +6,13 @@ import errno
 import os
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from pool_tools.api import ToolError
 from pool_tools.atomic import make_folders, replace_file
 from pool_tools.blocking import CancelFlag
 from pool_tools.editorfiles import EditorFiles, as_edited, as_text
+from pool_tools.frozen import frozen
 from pool_tools.gitshape import belongs_to_git
 from pool_tools.ledger import Ledger
 from pool_tools.limits import EDITABLE_BYTES
@@ -35,7 +35,7 @@ _KINDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Content:
     """A file read whole: its bytes and its state at that time."""
 

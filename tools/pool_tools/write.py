@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from pool_tools.api import Change, Effect, OutputSink, Preview, ToolError, ToolResult, ToolSpec
 from pool_tools.arguments import text_argument
 from pool_tools.blocking import CancelFlag, run_blocking
 from pool_tools.diff import counts, unified
+from pool_tools.frozen import frozen
 from pool_tools.ledger import Knowledge
 from pool_tools.paths import Place
 from pool_tools.refusal import current_lines
@@ -21,7 +21,7 @@ PREVIEW_BYTES = 2 * 1024 * 1024
 """Old content up to this size is compared for the preview's diff."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Write:
     """A checked write, not yet done. old is None for a new file, file its text (None if binary or empty)."""
 

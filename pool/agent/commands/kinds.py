@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from pool.agent.control import Conversation
+from pool_tools.frozen import frozen
 
 
 class CommandError(Exception):
@@ -31,7 +31,7 @@ class ActionKind(StrEnum):
     THEME = "theme"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Action:
     """Something for the face to do. folder is where a session that is resumed works from now on, "" for where it is."""
 
@@ -40,7 +40,7 @@ class Action:
     folder: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Choice:
     """An answer: label is shown, line is the command that is executed if it is chosen, "" for none."""
 
@@ -48,7 +48,7 @@ class Choice:
     line: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ask:
     """A question that the face has to put before the command goes on. The last choice changes nothing."""
 
@@ -56,7 +56,7 @@ class Ask:
     choices: tuple[Choice, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rows:
     """A table: titles of the columns, and rows of as many cells. numeric are the columns to align to the right."""
 
@@ -65,7 +65,7 @@ class Rows:
     numeric: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CommandResult:
     """What a command answers: lines of plain text, then a table; ok is False where it could not be done.
 
@@ -79,7 +79,7 @@ class CommandResult:
     action: Action | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Typed:
     """A command as it was typed: its canonical name, and the rest of the line without blanks around it."""
 
@@ -96,7 +96,7 @@ Run = Callable[[Conversation, Typed], Awaitable[CommandResult]]
 Arguments = Callable[[Conversation], Sequence[str]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Command:
     """A row of the table. hint shows the arguments; needs_idle: it has to wait until no run works.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import dataclass
 
 from pool.agent.commands import (
     approvals,
@@ -31,6 +30,7 @@ from pool.agent.commands.kinds import Command, CommandError, CommandResult, Rows
 from pool.agent.control import Busy, Conversation, NothingToDo
 from pool.config.settings import SettingsError
 from pool.wire.errors import ServerProblem
+from pool_tools.frozen import frozen
 from pool_tools.network.rules import RuleError
 from pool_tools.text import visible
 
@@ -81,7 +81,7 @@ COMMANDS: tuple[Command, ...] = tuple(
 _BY_NAME = {name: command for command in COMMANDS for name in (command.name, *command.aliases)}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Completion:
     """What a line could become: text is the whole line; hint and help are for people."""
 

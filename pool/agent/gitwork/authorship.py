@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from pool.agent.gitwork.blocks import Block, blocks_of, merged
 from pool.sessions.checkpoints.changes import ChangesView
 from pool.sessions.checkpoints.journal import By
 from pool.sessions.checkpoints.states import Changed, State
+from pool_tools.frozen import frozen
 
 
 class Whose(StrEnum):
@@ -20,7 +20,7 @@ class Whose(StrEnum):
     MIXED = "mixed"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AgentChange:
     """The changes of one file that the agent made, in order. path is relative to the session's workspace."""
 

@@ -11,16 +11,16 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from pool.config.writing import write_whole
 from pool.sessions.checkpoints.repository import Repository, repository_of
 from pool.sessions.store import commits_folder
+from pool_tools.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Begun:
     """head is the commit that was checked out, "" for none.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pool.sessions.checkpoints.textdiff import hunks_of, is_binary
+from pool_tools.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Block:
     """Lines of the old text from `start` on that become `new`; one of the two may be empty. Lines keep their ends."""
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from pool.sessions.checkpoints.repository import repository_of
+from pool_tools.frozen import frozen
 
 SHORT_HASH = 8
 _HEAD_BYTES = 4096
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GitState:
     """Where a work tree stands. branch is the short commit id where HEAD is detached.
 

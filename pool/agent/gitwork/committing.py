@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 from pool.agent.gitwork.begun import Begun, left_begun, note_begun, note_ended
 from pool.agent.gitwork.blobs import read_blobs, update_index, write_blobs
@@ -17,6 +16,7 @@ from pool.agent.gitwork.errors import GitWorkError
 from pool.agent.gitwork.opening import RepoGit
 from pool.agent.gitwork.proposal import LINK, CommitProposal
 from pool_tools.api import Confirm, ToolError
+from pool_tools.frozen import frozen
 from pool_tools.git.failures import failure
 from pool_tools.git.runner import Output
 from pool_tools.git.status import operation_in
@@ -34,7 +34,7 @@ exec git read-tree "$@"
 ASSISTED_BY = "Assisted-by"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Committed:
     """A commit that was made. told is what git and the hooks said; notes are for people."""
 
@@ -46,7 +46,7 @@ class Committed:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Entry:
     """A file in a tree or an index."""
 

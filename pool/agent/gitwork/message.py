@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 
 from pool.agent.factory import Session
 from pool.agent.gitwork.proposal import CommitFile, CommitProposal
@@ -16,6 +15,7 @@ from pool.sessions.checkpoints.textdiff import hunks_of
 from pool.sessions.totals import Totals
 from pool.wire.errors import ServerProblem
 from pool.wire.tokens import raw_tokens
+from pool_tools.frozen import frozen
 from pool_tools.text import printable, visible
 
 DIFF_CHARS = 12_000
@@ -39,7 +39,7 @@ _TRAILERS = ("co-authored-by:", "assisted-by:", "signed-off-by:")
 _LABEL = re.compile(r"^(?:commit message|message|subject)\s*:\s*", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Written:
     """A message. by is `model` or `rule`, note says why no model wrote it. price is that of the request, if any."""
 

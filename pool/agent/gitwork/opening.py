@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from pool.agent.confinement import confine
@@ -15,6 +15,7 @@ from pool.config.settings import Settings
 from pool.sessions.checkpoints.repository import Repository, repository_of
 from pool_tools.api import ToolError
 from pool_tools.commands import Commands
+from pool_tools.frozen import frozen
 from pool_tools.git.failures import failure, lock_hint
 from pool_tools.git.reading import Reader
 from pool_tools.git.runner import Git, Output
@@ -35,7 +36,7 @@ IDENTITY = (
 """Variables by which a person says who commits; no other variable for git reaches it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RepoGit:
     """A repository, and git in it. hidden are files that commands do not see."""
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from pool.agent.gitwork.opening import RepoGit
 from pool.agent.ledger import TestLedger
 from pool.events import RunFinished, StopReason
+from pool_tools.frozen import frozen
 from pool_tools.text import plural, printable, visible
 
 MOST_FILES = 100
@@ -22,7 +22,7 @@ _BACK_QUOTES = re.compile("`+")
 USUAL_BRANCHES = ("main", "master", "trunk", "develop")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Facts:
     """What is known of the work. commits are subjects, oldest first; files `(path, added, removed)`, "-" where binary.
 

@@ -16,6 +16,7 @@ from pool.agent.gitwork.opening import ARGUMENT_PATHS, RepoGit
 from pool.sessions.checkpoints.beneath import parent_of, read_at
 from pool.sessions.checkpoints.changes import ChangesView
 from pool.sessions.checkpoints.textdiff import is_binary
+from pool_tools.frozen import frozen
 from pool_tools.git.status import Status, operation_in, parse
 from pool_tools.text import visible
 
@@ -25,7 +26,7 @@ EXECUTABLE, PLAIN, LINK = "100755", "100644", "120000"
 SUBMODULE = "160000"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CommitHunk:
     """A change that can be taken or left. number is its name in the proposal, from 1.
 
@@ -38,7 +39,7 @@ class CommitHunk:
     block: Block | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CommitFile:
     """A changed file, by its path from the top of the repository. Modes are git's, "" for no file.
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from pool.agent.gitwork.opening import RepoGit
 from pool.agent.gitwork.proposal import CommitFile
+from pool_tools.frozen import frozen
 
 SUBJECTS = 20
 """So many of the last subjects are looked at."""
@@ -26,7 +26,7 @@ _TESTS = re.compile(r"(?:^|/)(?:tests?|__tests__|spec)/|(?:^|/)test_[^/]*$|[._]t
 _CI = re.compile(r"^\.github/workflows/|^\.gitlab-ci|^\.ci/")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Style:
     """The manner of the last subjects, newest first. prefixed: they begin as in Conventional Commits, `fix(x): `.
 

@@ -8,13 +8,14 @@ import re
 import shutil
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from pool.agent.gitwork.errors import GitWorkError
 from pool.agent.gitwork.opening import RepoGit, find_repository, open_repository
 from pool.config.settings import Settings
 from pool.sessions.checkpoints.repository import DOT_GIT, Repository
+from pool_tools.frozen import frozen
 from pool_tools.text import plural, visible
 
 PLACE_SUFFIX = ".worktrees"
@@ -27,7 +28,7 @@ MOST_NAMES = 100
 _NO_SLUG = re.compile(r"[^a-z0-9]+")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Worktree:
     """A checkout of a repository. branch is "" where HEAD is detached. main: the one that the others belong to.
 
@@ -155,7 +156,7 @@ async def _copy_changes(repo: RepoGit, path: Path) -> None:
         shutil.copy2(repo.top / name, target, follow_symlinks=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MergePlan:
     """What merging a worktree's branch into the main checkout's would do. stat and commits are for people."""
 
@@ -166,7 +167,7 @@ class MergePlan:
     forward: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Merged:
     """How a merge ended: the commit that the main branch is at; conflicts are left for the user to resolve."""
 

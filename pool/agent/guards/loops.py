@@ -12,10 +12,10 @@ import json
 import re
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from pool.config.guards import RepeatLimits
+from pool_tools.frozen import frozen
 
 LONGEST_CYCLE = 5
 ROUNDS_TO_STOP = 2
@@ -38,7 +38,7 @@ _WAITING_CALL = ("job", "read")
 """The tool and its action that wait for output where a `timeout` is given."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LoopVerdict:
     """note is appended to the call's result; stop ends the run. detail is for people."""
 
@@ -47,7 +47,7 @@ class LoopVerdict:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Effect:
     """What a call does: signature is its name and canonical arguments; labels are words that it only says."""
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 import zlib
 from collections import Counter
-from dataclasses import dataclass
 
 from pool.config.guards import GuardSettings, SignalLimits
+from pool_tools.frozen import frozen
 
 TAIL_BYTES = 4096
 STEP_BYTES = 1024
@@ -64,7 +64,7 @@ _WORDS = re.compile(r"\w+", re.UNICODE)
 _FENCE = re.compile(r"\s*(?:[-*>]\s+)?(?:```|~~~)")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Finding:
     """A sign: name, and one line of detail for people."""
 

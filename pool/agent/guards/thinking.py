@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from pool.agent.calls import Outcome
 from pool.agent.guards import Guard
@@ -17,6 +16,7 @@ from pool.config.guards import GuardSettings
 from pool.events import StopReason
 from pool.wire.reading import ContentText, Ending, Reading, ReadingEvent, ReasoningText, UsageSoFar
 from pool.wire.tokens import raw_tokens
+from pool_tools.frozen import frozen
 
 CUT_AT_LIMIT = "thought-cut-at-limit"
 CUT_IN_CIRCLES = "thought-cut-in-circles"
@@ -38,7 +38,7 @@ DIGEST_CHARS = 240
 _SENTENCE_END = re.compile(r"[.!?](?=\s)|[。\uff01\uff1f\n]")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cut:
     """Why a reply is to end now: in one line for people, and as the name of a repair. guard cuts, "" if none does."""
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import PurePosixPath
 
 from pool.agent.rules import programs
 from pool.agent.rules.starters import COMMAND, ENV, STARTERS, XARGS
 from pool.agent.rules.words import UNKNOWN, Unclear, Word
+from pool_tools.frozen import frozen
 
 _VERSION = re.compile(r"(python|pypy|node|perl|ruby|php|lua)[0-9.]*w?")
 _SHELL_CODE = re.compile(r"-[eluxf]*c")
@@ -24,7 +25,7 @@ _TAKES_TEXT = frozenset({"-m", "--message", "-e", "--regexp", "-C", "-name", "-p
 """Options whose value is the next word, whatever it looks like."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Command:
     """One program call of a script.
 
@@ -45,7 +46,7 @@ class Command:
         return " ".join(w.text if w.text else "''" for w in self.words)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Taking:
     """How a command is taken apart: fed says that its input is a pipe or a text, nested takes code to be parsed."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from pool.agent.rules.paths import normal, real
 from pool.agent.rules.script import MOST_DEPTH, MOST_FOLDERS, FileUse, bash_parser, checked_source
 from pool.agent.rules.treewords import NOT_UNDERSTOOD, WordReader
 from pool.agent.rules.words import Unclear, Word
+from pool_tools.frozen import frozen
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -64,7 +65,7 @@ _STREAMS = re.compile(r"/dev/(?:null|stdin|stdout|stderr|fd/\d+)")
 _SOCKETS = ("/dev/tcp/", "/dev/udp/")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Flow:
     """Where a statement stands: in a loop, and with a pipe or a text as its input."""
 
@@ -396,7 +397,7 @@ class Reader(WordReader):
             self._deeper(-1)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Nested:
     """Reads code that a command runs, such as that of `bash -c`."""
 

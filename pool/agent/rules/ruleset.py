@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from pool.agent.rules.script import FileUse, Script, parse_script
 from pool.agent.rules.syntax import COMMANDS, HOSTS, READS, SHELL, WRITES, Action, Rule
 from pool.agent.rules.words import Word
 from pool_tools.api import ToolError
+from pool_tools.frozen import frozen
 from pool_tools.secretfiles import is_secret_file, looks_secret
 from pool_tools.web.address import page_address
 
@@ -24,7 +24,7 @@ MOST_SHOWN_CHARS = 200
 """So much of a command a reason quotes."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Verdict:
     """What the rules say of a call. action None: no rule settles it, the mode does.
 

@@ -8,12 +8,12 @@ from its source. What does not come out even is unclear, and what is unclear ask
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import dataclass
 from functools import cache
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from pool.agent.rules.words import Unclear
+from pool_tools.frozen import frozen
 
 if TYPE_CHECKING:
     from tree_sitter import Parser
@@ -28,7 +28,7 @@ MOST_FOLDERS = 8
 """So many working folders may be possible after several `cd`."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileUse:
     """A redirection. paths are the absolute paths that it may mean, depending on where a `cd` led."""
 
@@ -37,7 +37,7 @@ class FileUse:
     shown: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Script:
     """What a command does, as far as it can be seen. unclear says what cannot; empty if nothing is left."""
 

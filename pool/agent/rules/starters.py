@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pool.agent.rules.words import Unclear, Word
+from pool_tools.frozen import frozen
 
 _NONE = re.compile(r"(?!)")
 _NUMBER = r"-?[0-9.]+[smhd]?"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Options:
     """Options of a program that starts another: alone, or with a value in the next word."""
 

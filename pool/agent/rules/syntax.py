@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
+
+from pool_tools.frozen import frozen
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 SHELL = "shell"
@@ -52,7 +53,7 @@ class RuleError(ValueError):
         super().__init__(f"the rule {shown!r}, column {column + 1}: {why}\n    {shown}\n    {' ' * column}^")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rule:
     """One rule. tool is a tool's name; pattern is for its command or path, "" covers every call of the tool.
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from pool_tools.frozen import frozen
 
 _PATTERN_CHARS = frozenset("*?[]{}")
 _BREAKS_WORD = frozenset(" \t\n|&;<>()'\"`$")
@@ -17,7 +19,7 @@ class Unclear(Exception):
     """A command, or a part of one, that is not understood. The message says what and is shown to people."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Word:
     """One word of a command.
 

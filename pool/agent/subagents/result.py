@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pool.agent.state import RunState
 from pool.agent.subagents.trees import Left, Tree
 from pool.events import RunFinished, StopReason
 from pool.sessions.store import short_id
 from pool.wire.tokens import raw_tokens
 from pool_tools import ToolResult
+from pool_tools.frozen import frozen
 
 _GOOD = frozenset({StopReason.COMPLETED, StopReason.UNVERIFIED})
 NO_ANSWER = "It gave no answer."
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ended:
     """A subagent that has ended: its kind, its session, how its run ended, and what it left in its worktree, if any."""
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 
 from pool.wire.dialects import ServerKind
 from pool.wire.errors import ServerProblem
 from pool.wire.identify import ServerInfo
 from pool.wire.metrics import METRICS_PATH, load_of, read_metrics
 from pool.wire.transport import Transport
+from pool_tools.frozen import frozen
 
 MOST_AT_ONCE = 4
 """Subagents at the same time on a server that has room for many."""
@@ -29,7 +29,7 @@ _ROOMY = frozenset({ServerKind.OPENROUTER, ServerKind.POOLSIDE})
 _BATCHING = frozenset({ServerKind.VLLM, ServerKind.SGLANG})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Room:
     """How many subagents may work now, and why. evicts: one of them takes the place of the session in the cache."""
 

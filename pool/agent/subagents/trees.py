@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from pool.agent.gitwork.opening import find_repository, open_repository
 from pool.agent.gitwork.worktrees import add_worktree, remove_worktree
 from pool.config.settings import Settings
+from pool_tools.frozen import frozen
 from pool_tools.text import visible
 
 MOST_FILES = 12
@@ -19,7 +20,7 @@ _AUTHOR = ("-c", "user.name=Pool subagent", "-c", "user.email=pool@localhost", "
 """Who commits: the branch is merged, or thrown away, by whoever reads it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tree:
     """A worktree for one task. folder is where in it the subagent works; base is the commit that it began at.
 
@@ -33,7 +34,7 @@ class Tree:
     dirty: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Left:
     """What a task left on its branch. stat is one line, "" for no change; files are lines with each file's counts."""
 

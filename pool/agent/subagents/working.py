@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pool.agent.gitwork.errors import GitWorkError
@@ -26,6 +26,7 @@ from pool.sessions.workrows import OpenTask
 from pool.wire.errors import ServerProblem
 from pool_tools import ToolError, ToolResult
 from pool_tools.api import OutputSink
+from pool_tools.frozen import frozen
 
 if TYPE_CHECKING:
     from pool.agent.factory import Session
@@ -34,7 +35,7 @@ DIRTY = "what is not committed here is not in the worktree, which begins at HEAD
 """Told where the session's files differ from HEAD."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Asked:
     """A task as it was asked for. call is the id of the call, only_reads says that it can change nothing."""
 
@@ -45,7 +46,7 @@ class Asked:
     only_reads: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Task:
     """A task that has its place to work. tree is None where it works where the session does."""
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from pool.cli.actions import add_action, add_targets, run_action
 from pool.config.files import Places
 from pool.config.load import Read, read_files
 from pool.headless.configured import folder_of
+from pool_tools.frozen import frozen
 
 EXIT_NO = 1
 """The user was asked and said no."""
@@ -22,7 +22,7 @@ project's .pool/config.toml, .pool/config.local.toml, the environment and flags.
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Here:
     """What a command works on: the workspace, where things lie, and the files that there are."""
 

@@ -8,7 +8,7 @@ import os
 import sys
 import time
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, cast
 
 from pool.agent.configured import settings_for
@@ -22,6 +22,7 @@ from pool.extend.hooks.answer import Answer, HookFault, cleaned, read_answer
 from pool.extend.hooks.running import HookPlaces, run_hook
 from pool.headless.configured import folder_of
 from pool.headless.plain import safe
+from pool_tools.frozen import frozen
 from pool_tools.toolbox import Toolbox
 from pool_tools.workspace import Workspace
 
@@ -31,7 +32,7 @@ SHOWN_CHARS = 4_000
 _TOOL_POINTS = (HookPoint.BEFORE_TOOL, HookPoint.AFTER_TOOL)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sample:
     """What a hook is told of: a call by its tool and its arguments as JSON, or a prompt."""
 

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from pool.agent.rules.syntax import RuleError
@@ -18,11 +18,12 @@ from pool.config.settings import SettingsError
 from pool.config.toolsecrets import MOST_CHARS, NAME, KeptIn, KeptSecret, SecretStore
 from pool.headless.configured import folder_of
 from pool.headless.plain import safe
+from pool_tools.frozen import frozen
 
 EVERYWHERE = "everywhere"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Here:
     """The user's secrets, and where the command works."""
 

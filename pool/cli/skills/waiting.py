@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from pool.agent.commands.table import taken_names
@@ -13,12 +12,13 @@ from pool.extend.customcommands.finding import find_commands
 from pool.extend.skills.finding import FoundSkills, find_skills
 from pool.extend.skills.skill import FILE, Skill
 from pool.extend.skills.using import files_of
+from pool_tools.frozen import frozen
 from pool_tools.text import plural
 
 FILES_NAMED = 10
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Waiting:
     """Lines for people, and the hashes that a yes to them covers."""
 

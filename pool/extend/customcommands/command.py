@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 from pool.extend.frontmatter import FrontMatterError, parted
 from pool.extend.plainfiles import FileFault, has_controls, read_within, shown
+from pool_tools.frozen import frozen
 
 ENDING = ".md"
 MOST_FILE_BYTES = 64 * 1024
@@ -24,7 +24,7 @@ class CommandFault(Exception):
     """A file that is no command. The message says why."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CustomCommand:
     """A command. place is how people are told of its file; hint shows its arguments; digest is for trust, else ""."""
 

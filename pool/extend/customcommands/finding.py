@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from pool.config.files import Places
@@ -13,6 +13,7 @@ from pool.extend.customcommands.command import ENDING, CommandFault, CustomComma
 from pool.extend.places import Place, Trusted, folders, leads_out
 from pool.extend.plainfiles import shown
 from pool.extend.skills.finding import Fault
+from pool_tools.frozen import frozen
 
 COMMANDS = "commands"
 MOST_COMMANDS = 100
@@ -21,7 +22,7 @@ MOST_COMMANDS = 100
 MOST_ENTRIES = 5_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FoundCommands:
     """commands can be used, one of a name; waiting are a checkout's that need trust."""
 

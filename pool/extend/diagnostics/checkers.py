@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from pool.config.diagnostics import AUTO, DiagnosticsSettings
 from pool.extend.diagnostics import parsing
 from pool.extend.diagnostics.parsing import Parser
 from pool_tools.commands import Commands
+from pool_tools.frozen import frozen
 
 OWN_FOLDERS = (".venv/bin", "node_modules/.bin")
 """Where a project keeps its own tools; they are taken first where the user has named the checker."""
@@ -20,7 +20,7 @@ OWN_FOLDERS = (".venv/bin", "node_modules/.bin")
 CONFIG_BYTES = 256 * 1024
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Checker:
     """A command that checks a file, or a whole project (whole).
 

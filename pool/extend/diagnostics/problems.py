@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
+
+from pool_tools.frozen import frozen
 
 COMPARED_LINES = 1_000
 """Changed lines, old and new together, that are compared one by one; beyond, a problem is known by its text alone."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Problem:
     """path is relative to the workspace where it lies in it; line and column count from 1, 0 where unknown.
 

@@ -21,6 +21,7 @@ from pool.extend.diagnostics.sources import CheckFault, CommandSource, Source, s
 from pool.jsonable import plain
 from pool_tools import ToolError
 from pool_tools.commands import Commands
+from pool_tools.frozen import frozen
 from pool_tools.sandbox.base import NoSandbox
 from pool_tools.text import plural
 
@@ -37,7 +38,7 @@ REPORTED_MOST = 100
 """New problems of one edit that are told to programs."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CheckReport:
     """What checks found: text for the model, "" for nothing; data for programs, added to the call's."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any, cast
 
 from pool.config.hooks import HookPoint
 from pool.messages import valid_text
 from pool_tools.colours import people_text, plain_text
+from pool_tools.frozen import frozen
 from pool_tools.text import clip
 
 EXIT_BLOCK = 2
@@ -37,7 +37,7 @@ class HookFault(Exception):
     """A hook that failed: it could not be started, took too long, ended with an odd status or gave no answer."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ran:
     """How a hook's process ended, and what it wrote."""
 
@@ -46,7 +46,7 @@ class Ran:
     err: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Answer:
     """What a hook wants. All texts are clean: no escapes of a terminal, cut to their limits.
 

@@ -9,7 +9,6 @@ import os
 import secrets
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from pool.config.hooks import Hook
 from pool.extend.hooks.answer import HookFault, Ran
 from pool_tools import ToolError
 from pool_tools.commands import Commands
+from pool_tools.frozen import frozen
 from pool_tools.home import home
 from pool_tools.process import run_command
 from pool_tools.sandbox.base import NoSandbox
@@ -35,7 +35,7 @@ _OWN = ("POOL_", "POOLSIDE_")
 """Pool's own variables are not for hooks: a key is among them."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HookPlaces:
     """Where hooks run: commands is the session's way into the sandbox; unconfined: the user wants no sandbox.
 

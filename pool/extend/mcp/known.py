@@ -6,11 +6,11 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, cast
 
 from pool.messages import valid_text
 from pool.wire.tokens import raw_tokens
+from pool_tools.frozen import frozen
 
 PREFIX = "mcp__"
 """How the names begin: `mcp__SERVER__TOOL`."""
@@ -29,7 +29,7 @@ _MARK_CHARS = 4
 _UNUSUAL = re.compile(r"[^A-Za-z0-9_-]")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KnownTool:
     """name is what the model calls, original what the server does. parameters is a JSON schema of type object.
 

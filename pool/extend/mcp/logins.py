@@ -7,7 +7,7 @@ import hashlib
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,13 +17,14 @@ from pool.config.mcp import McpServer
 from pool.config.privatefile import read_private
 from pool.config.settings import SettingsError
 from pool.config.writing import write_whole
+from pool_tools.frozen import frozen
 
 FOLDER = "mcp-logins"
 VERSION = 1
 _HASH_CHARS = 32
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Login:
     """What a login left: tokens, client and metadata are JSON as the SDK writes them.
 

@@ -7,7 +7,6 @@ import contextlib
 import importlib
 import os
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -17,6 +16,7 @@ from pool.extend.mcp.known import KnownTool
 from pool.extend.mcp.launching import CannotStart, expanded
 from pool.extend.mcp.stderr import StderrTail
 from pool_tools import ToolError
+from pool_tools.frozen import frozen
 from pool_tools.sandbox.base import Launch
 from pool_tools.text import visible
 
@@ -56,7 +56,7 @@ class Starts(Protocol):
     def __call__(self, server: McpServer) -> Launch: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Watcher:
     """Who is told: failed, with the reason, when a server fails or dies; listed, when its tools are known."""
 

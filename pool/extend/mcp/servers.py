@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from pool.wire.coerce import coerce
 from pool_tools import ToolError, ToolResult
 from pool_tools.capture import OutputCapture
 from pool_tools.commands import Commands
+from pool_tools.frozen import frozen
 from pool_tools.sandbox.base import Guard
 from pool_tools.spill import Spills
 from pool_tools.text import visible
@@ -35,7 +35,7 @@ ASSUMED_WINDOW_TOKENS = 32_768
 """The window that shares are taken of where none is known when a session begins."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ServerStatus:
     """A server at a glance: listed are the names of its tools that stand in the prompt, tokens what they take there."""
 

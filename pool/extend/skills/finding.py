@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from pool.config.files import Places
@@ -12,6 +12,7 @@ from pool.extend.places import Place, Trusted, folders, leads_out
 from pool.extend.plainfiles import FileFault, digest, has_controls, listing, shown
 from pool.extend.skills.bundled import BUNDLED, bundled_skills
 from pool.extend.skills.skill import FILE, Skill, SkillError, read_skill
+from pool_tools.frozen import frozen
 
 MOST_SKILLS = 200
 """So many skills of one folder are looked at, by their names."""
@@ -25,7 +26,7 @@ MOST_ENTRIES = 10_000
 SKILLS = "skills"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fault:
     """Why something is not used: where it lies, for people, and the reason."""
 
@@ -36,7 +37,7 @@ class Fault:
         return f"{self.place}: {self.text}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FoundSkills:
     """skills can be used, one of a name; waiting are a checkout's that need trust; hidden lost to one of their name."""
 

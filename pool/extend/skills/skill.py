@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, cast
 
 from pool.extend.frontmatter import FrontMatterError, parted
 from pool.extend.plainfiles import FileFault, has_controls, read_within, shown
+from pool_tools.frozen import frozen
 
 FILE = "SKILL.md"
 MOST_NAME = 64
@@ -32,7 +33,7 @@ class SkillError(Exception):
         self.faults = faults
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Skill:
     """A skill that holds to the format. place is how people are told of its folder.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from pool.extend.plainfiles import FileFault, listing, read_within
@@ -12,6 +12,7 @@ from pool.extend.skills.bundled import BUNDLED
 from pool.extend.skills.finding import one_skill
 from pool.extend.skills.skill import FILE, MOST_FILE_BYTES, Skill, SkillError
 from pool.wire.tokens import raw_tokens
+from pool_tools.frozen import frozen
 
 TOOL = "skill"
 """The tool by which the model loads one."""
@@ -26,7 +27,7 @@ _INTRODUCTION = (
 _CLOSING_TAG = re.compile(r"</(?=skill\b)", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Block:
     """The list of skills for the prompt: its text, "" for none, and how many of them had room."""
 

@@ -17,12 +17,13 @@ import stat
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import fields
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, cast
 
 from pool.sessions.store import sessions_folder
+from pool_tools.frozen import frozen
 
 LIVE_FOLDER = "live"
 RECORD, SOCKET, LOG = ".json", ".sock", ".log"
@@ -39,7 +40,7 @@ class PlaceError(Exception):
     """The folder of live runs cannot be used. The message says why, and what to do."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LiveRecord:
     """A live run as its record says. started is Unix time in seconds; ephemeral runs have no log to read."""
 
@@ -51,7 +52,7 @@ class LiveRecord:
     ephemeral: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Attachment:
     """A live run for a face to show. only_new leaves out what happened before."""
 
@@ -124,7 +125,7 @@ class Place:
 
     def _locked(self, record: LiveRecord) -> int:
         """The record's file, written and locked. One that somebody takes away before it is locked is made again."""
-        row = {name: getattr(record, name) for name in LiveRecord.__slots__}
+        row = {one.name: getattr(record, one.name) for one in fields(LiveRecord)}
         while True:
             try:
                 file = os.open(self._record, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _MODE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, fields
 from itertools import count
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -28,6 +28,7 @@ from pool.facekit.glance import Glance
 from pool.facekit.live.lines import PROTOCOL_VERSION, LinkProblem, connect, line_of, read_line, row_of
 from pool.facekit.live.place import LiveRecord, socket_of
 from pool.ports import Answer, ApprovalAnswer, ApprovalRequest, Question
+from pool_tools.frozen import frozen
 
 if TYPE_CHECKING:
     from pool.agent.commands import CommandResult
@@ -36,7 +37,7 @@ STATUS_SECONDS = 2.0
 """A process that works is on its event loop within milliseconds; one that does not answer for so long hangs."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LiveStatus:
     """A live run at a glance. state is working, waits or idle; waits_for what it waits for, "" if nothing.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from pool.headless.batch.engine import LOST_CODE, Engine, Lost, Watch
@@ -13,6 +12,7 @@ from pool.headless.batch.places import Place, free_place
 from pool.headless.batch.tasks import BatchError, Task
 from pool.headless.batch.workspaces import Workspaces
 from pool.stops import STOP_TABLE, StopReason
+from pool_tools.frozen import frozen
 
 PACE_SECONDS = 0.5
 """How often it is looked whether a server has room again."""
@@ -36,7 +36,7 @@ class Shown(Protocol):
     def wait(self, why: str) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Conduct:
     """All that a batch is worked with. jobs is how many attempts may work at a time."""
 

@@ -10,7 +10,7 @@ import contextlib
 import fcntl
 import json
 import os
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -18,13 +18,14 @@ from typing import Any, Self
 from pool.headless.batch.tasks import BatchError, Task, row_of
 from pool.jsonable import plain
 from pool.sessions.log import read_rows
+from pool_tools.frozen import frozen
 
 BEGUN, ENDED = "task.started", "task.finished"
 LEDGER_VERSION = 1
 _MODE = 0o600
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Attempt:
     """A task at work: the number of the attempt from 1, where it works, and the server."""
 
@@ -35,7 +36,7 @@ class Attempt:
     server: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ended:
     """How an attempt ended. result is what `pool run -o json` prints, {} where the process died before it could.
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any, cast
 
+from pool_tools.frozen import frozen
 from pool_tools.home import expanded
 
 ISOLATIONS = ("auto", "worktree", "copy", "none")
@@ -24,7 +25,7 @@ class BatchError(Exception):
     """A batch that cannot be worked. The message has one line for each fault, with the line of the file."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Task:
     """One prompt of a batch.
 

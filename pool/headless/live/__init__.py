@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from pool_tools.frozen import frozen
 
 if TYPE_CHECKING:
     from pool.agent.answerform import AnswerForm
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LiveOptions:
     """How a live run works.
 

@@ -9,7 +9,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from pool.headless.plain import one_line
 from pool.sessions.log import in_use, read_rows
 from pool.sessions.store import SUFFIX, NoSuchSession, sessions_folder, short_id
 from pool.sessions.store import by_id as session_by_id
+from pool_tools.frozen import frozen
 
 EXIT_FAILED = 1
 NEWEST = 50
@@ -33,7 +34,7 @@ GAP = "  "
 TITLES = ("ID", "STATE", "TURNS", "TOKENS", "AGE", "FOLDER", "PROMPT")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Living:
     """A live session. state is working, waits or idle, or silent where its process does not answer.
 

@@ -14,7 +14,7 @@ import os
 import signal
 import sys
 import traceback
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -124,7 +124,7 @@ def _child(settings: Settings, prompt: str, wishes: GitWishes, options: LiveOpti
         session.append(record.session)
         with contextlib.suppress(OSError):
             log.rename(log_of(record.session))
-        tell({name: getattr(record, name) for name in LiveRecord.__slots__})
+        tell({one.name: getattr(record, one.name) for one in fields(LiveRecord)})
 
     try:
         return asyncio.run(work(settings, prompt, wishes, options, report))

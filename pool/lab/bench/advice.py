@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from pool.lab.bench.counters import Speculation
 from pool.lab.bench.figures import Figures, pooled
 from pool.lab.bench.kmodel import UNALIGNED_LOSS, Depth, StepTimes, best_two, depths
 from pool.lab.bench.measure import Run
 from pool.lab.bench.plan import Part
+from pool_tools.frozen import frozen
 
 LEAST_DRAFTS = 50
 """Steps below which an acceptance curve is a matter of chance."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Advice:
     """What depths give, and the two to measure, the likelier first. words: what that rests on."""
 

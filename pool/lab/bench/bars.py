@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from pool_tools.frozen import frozen
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bar:
     """One bar: what it stands for, its length, the figure as it is written, and whether it was measured."""
 

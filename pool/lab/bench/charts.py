@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 
 from pool.lab.bench.bars import Bar
+from pool_tools.frozen import frozen
 
 WIDTH, ROW, LABEL, FIGURE, TOP = 640, 22, 110, 80, 34
 HEIGHT = 260
@@ -19,7 +19,7 @@ STYLE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Chart:
     """A finished chart: the name of its file, without an ending, and its SVG."""
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from pool.lab.bench.result import Json, NoResult, load, targets_of
 from pool.lab.bench.table import wrapped
+from pool_tools.frozen import frozen
 from pool_tools.text import visible
 
 EXIT_USAGE = 2
@@ -24,7 +24,7 @@ differ by some per cent (19.5 and 19.87 tokens a second in the seed)."""
 ROWS = (("decode", "tok/s"), ("total", "together"))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Column:
     """One measured server: name, what tells its setup, and its cells' figures by name."""
 

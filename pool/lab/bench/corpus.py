@@ -10,7 +10,6 @@ import json
 import secrets
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from importlib.resources import files
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any, cast
 from pool.messages import Message, Role, system, user
 from pool.sessions.log import read_rows
 from pool.sessions.replay import resumed
+from pool_tools.frozen import frozen
 
 CHARS_A_TOKEN = 4
 """Of source text, about; the server's own count of the prompt is what figures are made of."""
@@ -59,7 +59,7 @@ WRITTEN = (Kind.EDIT, Kind.CODE, Kind.TOOL, Kind.PROSE, Kind.JAPANESE)
 """The kinds that Pool brings texts for and that are measured by default."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Prompt:
     """One conversation to send. encoded: messages as they went over the wire once (a replay); else messages count."""
 

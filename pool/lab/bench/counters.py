@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pool.wire.dialects import ServerKind
 from pool.wire.errors import ServerProblem
 from pool.wire.metrics import METRICS_PATH, read_metrics
 from pool.wire.transport import Transport
+from pool_tools.frozen import frozen
 
 FETCH_SECONDS = 5.0
 FOREIGN_SHARE = 0.02
@@ -23,7 +24,7 @@ _POSITION = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Names:
     """Prometheus names of a server's counters, "" for what it does not have. The `_total` is left out."""
 
@@ -55,7 +56,7 @@ NAMES: Mapping[ServerKind, Names] = {
 accepted length and no counters of drafts)."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Counters:
     """What `/metrics` said: summed values by name, and accepted drafts by position."""
 
@@ -63,7 +64,7 @@ class Counters:
     positions: Mapping[int, float] = field(default_factory=dict[int, float])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Speculation:
     """What drafts brought in a stretch of time, over all requests of it.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from statistics import median
 
 from pool.lab.bench.corpus import Kind
@@ -12,12 +11,13 @@ from pool.lab.bench.measure import Run
 from pool.lab.bench.noise import doubts, spread
 from pool.lab.bench.plan import Cell, Part
 from pool.lab.bench.timeline import QUANTILES, Sample
+from pool_tools.frozen import frozen
 
 AGREE_SHARE = 0.15
 """Arrivals that hold tokens as counted, within this share, are single steps: two joined ones would hold twice that."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Figures:
     """A cell's figures: medians over its replies, in tokens, seconds and tokens a second; None: cannot be told.
 

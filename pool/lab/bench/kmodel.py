@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from pool_tools.frozen import frozen
 
 SPARK_STEPS: Mapping[int, Mapping[int, float]] = {
     1: {1: 0.056, 4: 0.082, 6: 0.1028, 8: 0.1023, 12: 0.1218, 16: 0.1271},
@@ -74,7 +75,7 @@ def geometric(points: Mapping[int, float]) -> tuple[float, ...]:
     return tuple(curve)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StepTimes:
     """T in seconds by K + 1, for so many streams at a time. measured are our own; between them the shape is scaled.
 
@@ -102,7 +103,7 @@ class StepTimes:
         return _between(ratios, each) if ratios else 1.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Depth:
     """What a depth gives: tokens a step, seconds a step, tokens a second, and its bounds.
 

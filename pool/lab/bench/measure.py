@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from dataclasses import dataclass
 
 from pool.lab.bench.corpus import Kind, Prompt, corpus, deep
 from pool.lab.bench.counters import Counters, Speculation, foreign_between, speculation_between
@@ -13,9 +12,10 @@ from pool.lab.bench.noise import watched
 from pool.lab.bench.plan import REREAD_TOKENS, WARM_TOKENS, Cell, Part
 from pool.lab.bench.target import Target
 from pool.lab.bench.timeline import Sample
+from pool_tools.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Run:
     """A cell, once. samples: its replies (a DEPTH cell: cold, then cached). wall: seconds from first to last byte.
 

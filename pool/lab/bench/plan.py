@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from pool.lab.bench.corpus import Kind
+from pool_tools.frozen import frozen
 
 SEED_TOKENS = 256
 SEED_RUNS = 3
@@ -34,7 +34,7 @@ class Part(StrEnum):
     DEPTH = "depth"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cell:
     """One thing to measure: tokens at most of each reply, fixed: exactly so many. runs: how often it is repeated."""
 
@@ -58,7 +58,7 @@ class Cell:
                 return f"{self.kind.value} @{self.depth}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Price:
     """Tokens that a plan reads and writes at most; in_line: written one after another, streams side by side."""
 

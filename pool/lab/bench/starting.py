@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from pool.config.settings import Settings
@@ -17,6 +17,7 @@ from pool.lab.serve.serverlog import ServerLog
 from pool.wire.endpoint import parse_endpoint
 from pool.wire.probe import probe
 from pool.wire.transport import Transport
+from pool_tools.frozen import frozen
 
 POLL_SECONDS = 0.25
 END_SECONDS = 60.0
@@ -30,7 +31,7 @@ class DidNotStart(Exception):
     """A start failed. The message holds the cause as far as the log tells it, and the log's place."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Start:
     """What a start told: seconds until it answered, facts of its log, and memory of the machine in use, in GiB."""
 

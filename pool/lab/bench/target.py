@@ -22,6 +22,7 @@ from pool.wire.metrics import METRICS_PATH
 from pool.wire.probe import probe
 from pool.wire.request import Head, RequestBuilder, Sampling
 from pool.wire.transport import Transport
+from pool_tools.frozen import frozen
 
 PROBE_SECONDS = 5.0
 KEEPS_LENGTH = frozenset({ServerKind.VLLM, ServerKind.SGLANG, ServerKind.LLAMACPP})
@@ -34,7 +35,7 @@ _SGLANG_FIELDS = ("speculative_algorithm", "speculative_num_draft_tokens", "mem_
 _PROPS_FIELDS = ("build_info", "total_slots")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fingerprint:
     """What tells one setup from another. id is a short hash of all but the address."""
 

@@ -7,9 +7,10 @@ holds several, and parsers hold text back.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
+
+from pool_tools.frozen import frozen
 
 STALL_SECONDS = 0.25
 STALL_TIMES = 5.0
@@ -24,7 +25,7 @@ LEAST_ARRIVALS = 3
 QUANTILES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1.0)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Mark:
     """A piece of a reply that came: seconds since the request was sent, and characters in it.
 
@@ -38,7 +39,7 @@ class Mark:
     tokens: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sample:
     """One reply, measured. Times are in seconds since its request was sent; None where there is nothing to measure.
 
@@ -94,7 +95,7 @@ class Sample:
         return None if not self.pieces or self.decoded is None else self.decoded[0] / self.pieces
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Counts:
     """The server's token counts of a reply; cached None if it does not tell."""
 

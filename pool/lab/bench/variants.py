@@ -6,8 +6,9 @@ import json
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, cast
+
+from pool_tools.frozen import frozen
 
 K_FLAG = "K"
 CONFIG_FLAG = "--speculative-config"
@@ -18,7 +19,7 @@ DEPTH_FLAGS = ("--spec-draft-n-max", "--draft-max", "--speculative-num-draft-tok
 _PLACE = re.compile(r"\{(K|K\+1|VALUE)\}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sweep:
     """What is varied: flag is `K` or a flag's name without dashes; the values in order. "" leaves the flag out."""
 

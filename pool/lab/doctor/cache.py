@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from pool.lab.doctor.finding import Check, Finding, Status
@@ -14,6 +13,7 @@ from pool.messages import Message, system, user
 from pool.wire.errors import ServerProblem
 from pool.wire.metrics import METRICS_PATH, read_metrics
 from pool.wire.tokens import ASCII_BYTES_PER_TOKEN
+from pool_tools.frozen import frozen
 
 PROMPT_TOKENS = 1_500
 LEAST_SHARE = 0.5
@@ -29,7 +29,7 @@ METRICS_SECONDS = 3.0
 HITS, QUERIES = "vllm:prefix_cache_hits", "vllm:prefix_cache_queries"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Twice:
     """The same prompt sent twice. hits: by how much the server's counter of cached tokens rose, None if unknown."""
 

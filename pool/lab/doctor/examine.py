@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncGenerator, Collection, Sequence
-from dataclasses import dataclass
 
 from pool.lab.doctor.cache import CACHE
 from pool.lab.doctor.calling import TOOL_CALL
@@ -18,6 +17,7 @@ from pool.lab.doctor.stream import STREAM
 from pool.lab.doctor.subject import Subject
 from pool.lab.doctor.thinking import THINKING
 from pool.wire.errors import ProblemKind, ServerProblem
+from pool_tools.frozen import frozen
 
 CHECKS: tuple[Check, ...] = (
     REACHABLE,
@@ -41,7 +41,7 @@ SLOW_WRITE_RATE = 20
 LONGER_FACTOR = 5
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cost:
     """The most tokens that checks read and write."""
 
@@ -54,7 +54,7 @@ class Cost:
         return self.reads / SLOW_READ_RATE + self.writes / SLOW_WRITE_RATE
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Step:
     """A check that begins (finding is None), or has come to its end after so many seconds."""
 

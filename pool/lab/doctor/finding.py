@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
+
+from pool_tools.frozen import frozen
 
 if TYPE_CHECKING:
     from pool.lab.doctor.subject import Subject
@@ -20,7 +22,7 @@ class Status(StrEnum):
     SKIP = "skip"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Finding:
     """One check's result.
 
@@ -42,7 +44,7 @@ class Finding:
         return self.status in (Status.FAIL, Status.SKIP)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Check:
     """A check.
 

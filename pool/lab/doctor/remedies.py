@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pool.wire.dialects import ServerKind
+from pool_tools.frozen import frozen
 
 GOOD_WINDOW_TOKENS = 131_072
 """The window that remedies suggest: room for a long session, and within what the Laguna models can do."""
@@ -24,7 +25,7 @@ START = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Remedies:
     """Remedies for one kind of server.
 

@@ -16,6 +16,7 @@ from pool.wire.reader import REASONING_FIELDS, Reader
 from pool.wire.reading import Ending, Expectation, Reading
 from pool.wire.sse import DONE, SseDecoder
 from pool.wire.transport import Transport
+from pool_tools.frozen import frozen
 
 Json = Mapping[str, Any]
 STREAMS = ("text/event-stream", "ndjson")
@@ -24,7 +25,7 @@ STREAMS = ("text/event-stream", "ndjson")
 _BROKEN = frozenset({Ending.DROPPED, Ending.SERVER_ERROR, Ending.ABORTED})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reply:
     """A reply. `reading` is Pool's view of it; the rest is what the wire said, mended in no way.
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, TextIO
 
 from pool import __version__
 from pool.lab.doctor.examine import SLOW_READ_RATE, SLOW_WRITE_RATE, Cost, Step
 from pool.lab.doctor.finding import Check, Finding, Status
 from pool.lab.doctor.subject import Sizes, Subject
+from pool_tools.frozen import frozen
 from pool_tools.text import plural, visible
 
 SCHEMA_VERSION = 1
@@ -25,7 +25,7 @@ _COLOURS = {Status.OK: "32", Status.WARN: "33", Status.FAIL: "31", Status.SKIP: 
 _ERASE_LINE = "\r\x1b[K"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Look:
     """How text is shown. width is in columns; colours and live (a line rewritten in place) need a terminal."""
 

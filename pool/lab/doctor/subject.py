@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from pool.wire.request import Head, RequestBuilder, Sampling
 from pool.wire.retry import RetryPolicy
 from pool.wire.tokens import TokenMeter
 from pool.wire.transport import Transport
+from pool_tools.frozen import frozen
 
 REQUEST_SECONDS = 120.0
 """How long one request may take: a slow server writes 512 tokens in half a minute, and may first load its model."""
@@ -30,7 +31,7 @@ QUOTE_CHARS = 60
 """Most characters of a server's text that a finding quotes."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ask:
     """A request to make. tools are as in the request body; extra are further fields; model "" means the chosen one."""
 
@@ -43,7 +44,7 @@ class Ask:
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Seen:
     """A reply that came, to which request of which check."""
 
@@ -52,7 +53,7 @@ class Seen:
     reply: Reply
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sizes:
     """How Pool's estimate of prompts, as it is before the first count of a session, compares with the server's count.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from pool.lab.doctor.finding import Check, Finding, Status
@@ -11,13 +11,14 @@ from pool.lab.doctor.remedies import again
 from pool.lab.doctor.reply import Reply
 from pool.lab.doctor.subject import Ask, Subject, talk
 from pool.wire.reading import Ending
+from pool_tools.frozen import frozen
 
 ON_TOKENS = 512
 OFF_TOKENS = 256
 PROMPT = "What is 17 times 23? Work it out, then give the number."
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Thought:
     """Where a reply's thought was: names of wire fields, and thinking tags that stood in the content."""
 

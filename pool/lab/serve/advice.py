@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +15,14 @@ from pool.lab.serve.setup import ServeError, Setup, Wish, adopted, choose
 from pool.lab.serve.shapes import GIB, Engine
 from pool.lab.serve.traps import Subject, Trap, traps
 from pool.lab.serve.weights import Weights, weights_of
+from pool_tools.frozen import frozen
 
 LENGTHS = (8_192, 32_768, 65_536, 131_072, 262_144, 1_048_576)
 FIRST_START_MINUTES = (10, 15)
 """Of a 70 GB checkpoint on a DGX Spark: loading, compiling kernels, recording graphs (public reports)."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Row:
     """What sessions of one length need. read_ms: reading one session's cache, which each of its tokens costs more."""
 
@@ -31,7 +32,7 @@ class Row:
     read_ms: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Advice:
     """All of it. setup is None for a command of a person's own that no profile fits."""
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, cast
+
+from pool_tools.frozen import frozen
 
 OWN_REASON = "given by you"
 SHORT_NAMES = {
@@ -20,7 +22,7 @@ SHORT_NAMES = {
 """Second names of flags that Pool looks at (vLLM, llama.cpp)."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Flag:
     """A flag with its values and why it is there. name may be "" for a positional argument."""
 
@@ -33,7 +35,7 @@ class Flag:
         return (self.name, *self.values) if self.name else self.values
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Command:
     """A program with its flags. env: variables that it is given besides."""
 
@@ -85,7 +87,7 @@ def read_flags(words: Iterable[str]) -> list[Flag]:
     return out
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Arguments:
     """What a command line says, by flag. A flag that is there twice counts by its last place, as servers do it."""
 

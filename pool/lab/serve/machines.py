@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import platform
 import subprocess
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pool.lab.serve.shapes import GIB, Chip, Machine
+from pool_tools.frozen import frozen
 
 APPLE_SHARE = 0.75
 """Of a Mac's memory, what Metal recommends to use on machines above 36 GB."""
@@ -60,7 +61,7 @@ _BY_WORD = (
 _QUERY_SECONDS = 10.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Found:
     """The machine that this is, with how many devices. words says how it was told; known is False for a guess."""
 

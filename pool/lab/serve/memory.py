@@ -11,9 +11,10 @@ Elsewhere (other servers, layers of different sizes, recurrent states) it is an 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pool.lab.serve.shapes import Attention, Recurrent
+from pool_tools.frozen import frozen
 
 BLOCK_TOKENS = 16
 ELEMENT_BYTES = {"fp8": 1.0, "bf16": 2.0, "q8_0": 34 / 32}
@@ -23,7 +24,7 @@ _NEARLY_EQUAL = 1.25
 """Numbers of layers that differ by less than this are grouped by the greater one (vLLM, kv_cache_utils)."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Capacity:
     """What fits at a length: requests, and tokens as vLLM reports them (requests times length)."""
 
@@ -31,7 +32,7 @@ class Capacity:
     tokens: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Layout:
     """All layers that keep something, a draft's among them.
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from pool_tools.colours import plain_text
+from pool_tools.frozen import frozen
 
 LINE_BYTES = 8_192
 """Of a longer line only the beginning is looked at."""
@@ -60,7 +61,7 @@ _PHASES: tuple[tuple[re.Pattern[str], Phase], ...] = tuple(
 _STEPS = re.compile(r"(?P<percent>\d{1,3})%.*?(?P<done>\d+)/(?P<of>\d+)")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Progress:
     """Where a start is; done of so many steps, 0 of 0 where nothing is counted."""
 
@@ -69,7 +70,7 @@ class Progress:
     of: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Problem:
     """A known line that something is wrong. lasting: starting again would only meet it again."""
 
@@ -196,7 +197,7 @@ _TEXTS = frozenset({"version", "moe_backend", "attention_backend"})
 class ServerLog:
     """What a log has said so far. facts: numbers (GiB, tokens, seconds, requests) and names by what they are."""
 
-    progress: Progress = Progress(Phase.BEGIN)
+    progress: Progress = field(default_factory=lambda: Progress(Phase.BEGIN))
     facts: dict[str, float | str] = field(default_factory=dict[str, float | str])
     problems: list[Problem] = field(default_factory=list[Problem])
     last_line: str = ""

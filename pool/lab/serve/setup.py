@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from pool.lab.serve.flags import Arguments
 from pool.lab.serve.machines import MACHINES, Found, detect
 from pool.lab.serve.memory import ELEMENT_BYTES, Layout
 from pool.lab.serve.shapes import GIB, Attention, Chip, Draft, Engine, Machine, Model, Variant
+from pool_tools.frozen import frozen
 
 DEFAULT_MODEL = "laguna-s-2.1"
 
@@ -40,7 +41,7 @@ class ServeError(Exception):
     """What was asked for cannot be had; the text names cause and remedy."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Wish:
     """What a person said; None or "" where nothing."""
 
@@ -62,7 +63,7 @@ class Wish:
     pool_gib: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Setup:
     """One server, completely. depth: draft tokens a step, 0 for no draft. remarks: what was chosen for the person.
 

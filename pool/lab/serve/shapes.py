@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from pool_tools.frozen import frozen
 
 GIB = 1024**3
 GB = 10**9
@@ -27,7 +28,7 @@ class Chip(StrEnum):
     APPLE = "apple"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Attention:
     """Layers of one kind. window: tokens that they look back at, 0 for all. Keys and values both are kept."""
 
@@ -37,7 +38,7 @@ class Attention:
     window: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Recurrent:
     """Layers with a state of fixed size instead of a cache; state_bytes is for one layer and one request."""
 
@@ -45,7 +46,7 @@ class Recurrent:
     state_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Draft:
     """How tokens are proposed ahead. repo is "" if the draft is a part of the model (MTP).
 
@@ -61,7 +62,7 @@ class Draft:
     revision: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Variant:
     """A checkpoint. file: the one of a repository with several (GGUF), else "". context in tokens.
 
@@ -84,7 +85,7 @@ class Variant:
     """Whether an FP8 cache is what its makers ship or recommend."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Model:
     """A model with its checkpoints, the preferred one first."""
 
@@ -103,7 +104,7 @@ class Model:
     laguna: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Machine:
     """Where the server runs. memory_gib is what one device offers to programs.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 
 from pool.lab.serve.flags import Arguments
 from pool.lab.serve.graphs import aligned, aligned_depths, captured, default_most, grid
 from pool.lab.serve.setup import Setup
 from pool.lab.serve.shapes import GIB, Chip, Engine
+from pool_tools.frozen import frozen
 
 VLLM_DEFAULT_SEQS = 256
 SPARK_MOST_STEP_TOKENS = 16_384
@@ -19,7 +19,7 @@ FP4_BACKENDS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Trap:
     """What is wrong, what to do, who saw it. refuse: it is known to fail or to mislead, and is not started."""
 
@@ -30,7 +30,7 @@ class Trap:
     refuse: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Subject:
     """A command as it would be run, and the set-up that it is for."""
 

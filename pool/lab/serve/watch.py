@@ -8,7 +8,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -16,6 +16,7 @@ from pool.lab.serve.clock import clock
 from pool.lab.serve.health import READY, status_of
 from pool.lab.serve.process import LOST, ServerProcess
 from pool.lab.serve.serverlog import WORDS, Problem, Progress, ServerLog
+from pool_tools.frozen import frozen
 
 KILLED_STATUS = 137
 LOG_MOST_BYTES = 64 * 1024 * 1024
@@ -24,7 +25,7 @@ LOG_MOST_BYTES = 64 * 1024 * 1024
 _READ_BYTES = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Launch:
     """What to start. url: where it says that it is ready. stop: words that end it from outside (a container's)."""
 
@@ -35,7 +36,7 @@ class Launch:
     stop: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pace:
     """Times of a watch. restarts: so many in a row; one that served for calm_seconds begins a new row."""
 
@@ -55,7 +56,7 @@ class Pace:
     """After so long without a line it is said that this is so."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Said:
     """One thing to tell: what happened, in words, and the same for programs."""
 

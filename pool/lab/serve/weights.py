@@ -6,11 +6,11 @@ import os
 import shlex
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 from pool.lab.serve.setup import Setup
+from pool_tools.frozen import frozen
 from pool_tools.home import home
 
 SUFFIXES = (".safetensors", ".gguf")
@@ -32,7 +32,7 @@ class State(StrEnum):
     OTHER = "another upload"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Weights:
     """A checkpoint on this machine: where it is or would be, and what bringing it here takes."""
 

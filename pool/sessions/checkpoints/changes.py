@@ -9,7 +9,6 @@ import contextlib
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -24,6 +23,7 @@ from pool.sessions.checkpoints.present import bytes_of, state_now, unchanged
 from pool.sessions.checkpoints.states import Changed, Kind, State
 from pool.sessions.checkpoints.textdiff import Hunk, hunks_of, is_binary, line_counts
 from pool.sessions.checkpoints.walk import Scope, Seen, Walk
+from pool_tools.frozen import frozen
 
 READ_MOST = 64 * 1024 * 1024
 """Larger files are named without their contents."""
@@ -31,7 +31,7 @@ READ_MOST = 64 * 1024 * 1024
 UNTRACKED_MOST = 20_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FileChange:
     """One changed file. before and after are None where there was or is none, or what it held is not known (see note).
 

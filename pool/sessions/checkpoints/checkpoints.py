@@ -10,7 +10,7 @@ import hashlib
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from pool.sessions.checkpoints.catalogue import read_catalogue, share, write_catalogue
@@ -20,6 +20,7 @@ from pool.sessions.checkpoints.looks import Limits, Look, Skipped
 from pool.sessions.checkpoints.restore import leftovers
 from pool.sessions.checkpoints.states import Changed, Sig, State, state_from
 from pool.sessions.checkpoints.tree import FileTree
+from pool_tools.frozen import frozen
 
 _NAME_CHARS = 24
 _ROOT = "root"
@@ -40,7 +41,7 @@ def checkpoints_folder(sessions: Path, session: str) -> Path:
     return sessions.parent / "checkpoints" / session
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Taken:
     """A checkpoint before a call: its number, contents that were copied for it, what was not kept, how long it took."""
 

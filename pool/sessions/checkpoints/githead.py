@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from pool.sessions.checkpoints.gitobjects import NoObject, ObjectStore
 from pool.sessions.checkpoints.repository import Repository
+from pool_tools.frozen import frozen
 
 _REF_BYTES = 4_096
 _LINKS_MOST = 5
@@ -17,7 +17,7 @@ _FOLDER = 0o040000
 _GITLINK = 0o160000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Committed:
     """A file of a commit: mode as in the tree, id of its blob."""
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import stat
 import struct
-from dataclasses import dataclass
 from pathlib import Path
+
+from pool_tools.frozen import frozen
 
 INDEX_BYTES_MOST = 512 * 1024 * 1024
 _SIGNATURE = b"DIRC"
@@ -26,7 +27,7 @@ class UnreadableIndex(Exception):
     """An index that cannot be read. The message says why."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tracked:
     """One entry. size is modulo 2**32, as the format has it; oid is the raw hash of the blob."""
 
@@ -37,7 +38,7 @@ class Tracked:
     oid: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Index:
     """The entries by path, and when the file was written, in ns. Submodules and conflicts are not among them."""
 

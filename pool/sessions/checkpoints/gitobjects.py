@@ -12,8 +12,9 @@ import mmap
 import os
 import struct
 import zlib
-from dataclasses import dataclass
 from pathlib import Path
+
+from pool_tools.frozen import frozen
 
 OBJECT_BYTES_MOST = 64 * 1024 * 1024
 """Larger objects are not read."""
@@ -135,7 +136,7 @@ class ObjectStore:
         raise ValueError("too many deltas")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Entry:
     kind: int
     data: bytes

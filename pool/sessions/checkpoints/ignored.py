@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from pool_tools.frozen import frozen
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -17,7 +18,7 @@ NEVER_KEPT = frozenset(
 """Folders that programs fill, left out where nothing in them is tracked, whether or not an ignore file says so."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rules:
     """The rules that hold in one folder, outermost first. base is the path that a rule's paths begin below."""
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from pool.sessions.checkpoints.states import Changed, changed_from
+from pool_tools.frozen import frozen
 
 _MODE = 0o600
 VERSION = 1
@@ -30,7 +31,7 @@ class By(StrEnum):
     REDO = "redo"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Record:
     """Changes of one moment. folders are new ones. of is the record that a redo takes back. at is Unix time in s.
 

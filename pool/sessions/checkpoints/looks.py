@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from pool.sessions.checkpoints.states import Changed
+from pool_tools.frozen import frozen
 
 NAMED_MOST = 20
 """Skipped files that are named; the others are counted."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Limits:
     """What is kept at most. copied_files and copied_bytes hold for each look, all_bytes for the session.
 
@@ -42,7 +43,7 @@ class Skipped:
             self.named.append(f"{path}: {why}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Look:
     """What a look found: changes, how many contents were copied for it and their bytes, and what was skipped.
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
+from pool_tools.frozen import frozen
 from pool_tools.home import expanded, home
 
 DOT_GIT = ".git"
@@ -20,7 +20,7 @@ _SHA256 = re.compile(rb"^\s*objectformat\s*=\s*sha256\s*$", re.IGNORECASE | re.M
 _EXCLUDES = re.compile(rb"^\s*excludesfile\s*=\s*\"?(.+?)\"?\s*$", re.IGNORECASE | re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Repository:
     """top is the work tree, folder its own git folder (of a linked worktree: its own), common the shared one."""
 

@@ -10,7 +10,6 @@ import contextlib
 import os
 import stat
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +17,13 @@ from pool.sessions.checkpoints.beneath import FOLDER_FLAGS, parent_of
 from pool.sessions.checkpoints.present import state_now
 from pool.sessions.checkpoints.states import Changed, State, changed_from
 from pool_tools.atomic import sync_folder
+from pool_tools.frozen import frozen
 
 _FOLDER_MODE = 0o777
 _READ_MOST = 64 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Failure:
     """A file that was not put back, and why."""
 

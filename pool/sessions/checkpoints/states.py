@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+from pool_tools.frozen import frozen
 
 Sig = tuple[int, int, int, int, int]
 """Mode, size, mtime in ns, change time in ns and inode: equal ones mean that a file was not touched."""
@@ -29,7 +30,7 @@ class Kind(StrEnum):
     DELETED = "deleted"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class State:
     """A file or link. mode is all of `st_mode`; of a link the contents are its target."""
 
@@ -49,7 +50,7 @@ class State:
         return [self.key, self.mode, self.size]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Changed:
     """A path that changed between two looks. None: nothing was, or is, there. path is relative to the workspace."""
 

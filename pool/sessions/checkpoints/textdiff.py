@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from pool.sessions.checkpoints.linematch import Opcode, grouped, opcodes
 from pool_tools.diff import counts
+from pool_tools.frozen import frozen
 from pool_tools.textfile import BINARY_SAMPLE_BYTES, binary_kind, decode
 
 CONTEXT_LINES = 3
@@ -17,7 +17,7 @@ COMPARED_LINES = 20_000
 """Changed lines on both sides together up to which they are compared; beyond, all of them count as one change."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hunk:
     """Changes that stand close together. lines are bytes with their ends, each with its sign: a blank, `-` or `+`.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 
 from pool.sessions.checkpoints.changes import FileChange
@@ -18,6 +18,7 @@ from pool.sessions.checkpoints.journal import By, Record
 from pool.sessions.checkpoints.restore import Failure, put_back
 from pool.sessions.checkpoints.states import Changed, State
 from pool.sessions.checkpoints.textdiff import line_counts, without
+from pool_tools.frozen import frozen
 
 
 class Verdict(StrEnum):
@@ -32,7 +33,7 @@ class Verdict(StrEnum):
     """What it held is not kept."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Step:
     """One file of an undo. now is there, target would be. added and removed count lines from now to target."""
 
@@ -49,7 +50,7 @@ class Step:
         return Changed(self.path, self.now, self.target)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Plan:
     """What an undo or redo would do. of is the record that a redo takes back. folders go where they become empty."""
 
@@ -63,7 +64,7 @@ class Plan:
         return tuple(s for s in self.steps if s.verdict is Verdict.RESTORE)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Undone:
     """What was done, and which files could not be put back."""
 

@@ -17,13 +17,14 @@ from pool.sessions.checkpoints.gitindex import Index, Tracked, UnreadableIndex, 
 from pool.sessions.checkpoints.gitobjects import ObjectStore
 from pool.sessions.checkpoints.ignored import IGNORE_FILE, NEVER_KEPT, Rules
 from pool.sessions.checkpoints.repository import DOT_GIT, Repository, repository_at, repository_of
+from pool_tools.frozen import frozen
 
 IGNORE_FILE_BYTES = 1024 * 1024
 DEEPEST = 128
 """Folders below each other that are entered."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scope:
     """One repository, or a folder in none. base is where it begins below the workspace, "" or ending in `/`.
 
@@ -46,7 +47,7 @@ class Scope:
         return self.lead + path[len(self.base) :]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Seen:
     """A file or link that was met. tracked is None for one that is not in an index.
 

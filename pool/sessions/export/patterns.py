@@ -8,7 +8,8 @@ inside a token where the next line holds nothing else.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from pool_tools.frozen import frozen
 
 LEAST_LEARNED, MOST_LEARNED = 8, 2_000
 """Characters of a value that is looked for in all text."""
@@ -21,7 +22,7 @@ _NOT_WITHIN = r"(?<![A-Za-z0-9])"
 _MOST_PEM = 40_000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Shape:
     """A kind of secret. markers are lower-case words of which one must be in a text for the pattern to be tried.
 

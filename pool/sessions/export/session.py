@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from pool.sessions.export.fold import folded
 from pool.sessions.export.redact import Found, Redactor
 from pool.sessions.export.transcript import Transcript
 from pool.sessions.log import read_rows
+from pool_tools.frozen import frozen
 
 
 class Format(StrEnum):
@@ -28,7 +28,7 @@ class Format(StrEnum):
     JSONL = "jsonl"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Read:
     """A session's rows and the transcript made from them; found says what was redacted, None that nothing was."""
 

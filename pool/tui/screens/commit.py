@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 from rich.text import Text
 from textual import events, work
@@ -23,6 +22,7 @@ from pool.tui.screens.diffmodel import FileView, HunkView, Signed, hunk_view
 from pool.tui.screens.frame import PanelScreen, frame_css
 from pool.tui.screens.keyline import Hint, KeyLine
 from pool.tui.screens.linelist import Run
+from pool_tools.frozen import frozen
 from pool_tools.text import plural
 
 WHOLE_LINES = 2_000
@@ -40,7 +40,7 @@ MESSAGE_HINTS: tuple[Hint, ...] = (("Tab", "to the changes"), ("Esc", "to the ch
 WORDS = {Whose.AGENT: "", Whose.YOURS: "yours", Whose.MIXED: "yours and the agent's, in the same lines"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Wish:
     """What the panel was left with. everything: nothing is committed yet, all that differs is to be proposed."""
 
@@ -49,7 +49,7 @@ class Wish:
     everything: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Offered:
     """What the panel opens with.
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from textual import events
 
 from pool.tui.screens.diffmodel import FileView, HunkView
 from pool.tui.screens.linelist import LineList, Row, Run
 from pool.tui.transcript.diffparse import DiffLine
+from pool_tools.frozen import frozen
 from pool_tools.text import visible
 
 FOLDED, OPEN = "▸", "▾"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Place:
     """Where a row is: on a file, a hunk's head (line -1), a line of it, or a row of words under its head."""
 
@@ -25,7 +25,7 @@ class Place:
     words: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Marks:
     """What a panel adds to the rows: marks before a file's and a hunk's head, words after it, and words below it."""
 

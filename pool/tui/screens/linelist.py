@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -16,6 +15,7 @@ from textual.strip import Strip
 
 from pool.facekit.clean import clean, cut, expand
 from pool.tui.cutting import cut_strip
+from pool_tools.frozen import frozen
 
 ROLES = (
     *("text", "muted", "accent", "heading", "success", "warning", "error", "tool", "border", "user", "reasoning"),
@@ -36,7 +36,7 @@ Run = tuple[str, str]
 """Text, which is data, and its role."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Row:
     """A row: its runs, the role of the rest of the row, and how many runs at its start stay when it moves aside."""
 

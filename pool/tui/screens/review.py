@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from pool.tui.screens.diffmodel import FileView, HunkView
+from pool_tools.frozen import frozen
 from pool_tools.text import visible
 
 QUOTED_LINES = 6
@@ -14,7 +15,7 @@ QUOTED_LINES = 6
 QUOTED_CHARS = 160
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Comment:
     """A comment. key is the hunk's, "" where it is on a file; line is 0 there."""
 

@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 
 from rich.cells import cell_len
@@ -21,6 +20,7 @@ from pool.sessions.summary import plain_line
 from pool.tui.screens.frame import PanelScreen, frame_css
 from pool.tui.screens.keyline import KeyLine
 from pool.tui.screens.linelist import LineList, Row
+from pool_tools.frozen import frozen
 from pool_tools.text import plural
 
 MOST_SHOWN = 1_000
@@ -36,7 +36,7 @@ _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 _WEEK = 7 * _DAY
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Found:
     """A session of the list, and where the words stand that were searched, "" where it is the title."""
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pool.tui.transcript.lines import Line
 from pool.tui.transcript.palette import Palette
+from pool_tools.frozen import frozen
 
 SIDE_BY_SIDE_CELLS = 112
 """With this much room both sides of a diff stand beside each other: a terminal of 120 columns less the margins."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Layout:
     """What rows depend on besides the block: width in cells (at least 2), styles, and the monotonic time.
 

@@ -17,6 +17,7 @@ from pool.tui.transcript.lines import Line, line, prefixed
 from pool.tui.transcript.palette import Palette
 from pool.tui.transcript.plaintext import output_rows, text_rows
 from pool.tui.transcript.wrap import fit
+from pool_tools.frozen import frozen
 
 SHORT_LINES = 8
 """A result with no more lines is shown whole."""
@@ -62,7 +63,7 @@ class CallState(StrEnum):
 _OPEN = frozenset({CallState.WRITING, CallState.PROPOSED, CallState.WAITING, CallState.RUNNING})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CallFacts:
     """What is known of a call.
 

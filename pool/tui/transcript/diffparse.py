@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
+
+from pool_tools.frozen import frozen
 
 MOST_WORDS = 120
 """Longer lines are not compared by words."""
@@ -23,7 +24,7 @@ _WORD = re.compile(r"\w+|\s+|.", re.DOTALL)
 Spans = tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DiffLine:
     """One line of a diff. sign is " ", "-", "+", or "@" for the head of a hunk; words are the parts that changed.
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 from rich.style import Style
 
+from pool_tools.frozen import frozen
 
-@dataclass(frozen=True, slots=True)
+
+@frozen
 class Palette:
     """One style for each role. Those of text stand on the widget's own background unless they bring one."""
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pool.tui.transcript.lines import Line
 from pool.tui.transcript.store import Entry, Store
+from pool_tools.frozen import frozen
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -18,7 +19,7 @@ class Point:
     column: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Selection:
     """From one point to another, in either order."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -11,6 +10,7 @@ from rich.segment import Segment
 from pool.tui.transcript.block import Layout
 from pool.tui.transcript.lines import Line, Run, line, prefixed
 from pool.tui.transcript.wrap import wrap
+from pool_tools.frozen import frozen
 
 LEAST_COLUMN_CELLS = 7
 """A column is not made narrower than this, if its text is wider."""
@@ -18,7 +18,7 @@ LEAST_COLUMN_CELLS = 7
 _BETWEEN = " │ "
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Table:
     """A table: head and rows of cells, all with the same number of cells; aligns are left, center or right."""
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from rich.cells import split_graphemes
 
 from pool.tui.transcript.lines import Line
+from pool_tools.frozen import frozen
 
 _NOT_PATH = re.compile(r"[\s\"'`<>|()\[\]{},;*?!│]")
 _PLACE = re.compile(r"(?P<path>.+?)(?::(?P<line>\d+))?(?::(?P<column>\d+))?")
@@ -17,7 +17,7 @@ _URL = re.compile(r"[a-z][a-z0-9+.-]*://\S+")
 _WORD = re.compile(r"[\w./~-]+|\s+|.")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Logical:
     """A line of text over the rows it was wrapped to: first is the first row's number, starts where each row begins."""
 
@@ -67,7 +67,7 @@ def word_at(text: str, place: int) -> tuple[int, int]:
     return len(text), len(text)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Place:
     """Something that text points at: a path with line and column (0 if not told), or an address."""
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Any
 
 from pool.messages import ReasoningField
 from pool.wire.request import OPENAI, RequestShape
+from pool_tools.frozen import frozen
 
 Fragment = Mapping[str, Any]
 """Fields to add to a request body; nested objects are merged one level deep."""
@@ -46,7 +47,7 @@ def thinking_by_template(on: bool) -> Fragment:
     return {"chat_template_kwargs": {"enable_thinking": on}}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Dialect:
     """How to speak to one kind of server. Empty strings, tuples and fragments, and None, mean: it has no such thing.
 

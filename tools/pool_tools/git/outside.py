@@ -11,12 +11,12 @@ import contextlib
 import os
 import signal
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
 from pool_tools.api import ToolError
 from pool_tools.environment import FIXED, find_program, why_no_program
+from pool_tools.frozen import frozen
 from pool_tools.git.reading import Reader
 from pool_tools.git.runner import Git
 from pool_tools.home import home as users_home
@@ -28,7 +28,7 @@ _FLAGS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Surroundings:
     """folder is the empty repository; roots what may be written by commands, so that nothing in them is run.
 
@@ -41,7 +41,7 @@ class Surroundings:
     limit: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Done:
     """How git ended, and what it said on both streams."""
 

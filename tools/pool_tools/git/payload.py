@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from pool_tools.api import ToolError
+from pool_tools.frozen import frozen
 
 _HEADER = re.compile(rb"(tree|parent|author|committer|encoding) ([^\n]*)")
 _IDENTITY = re.compile(rb"(.*) <([^<>]*)> (\d{1,20}) ([+-]\d{4})")
 _OBJECT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Payload:
     """A commit that is not signed yet. data is all of its text; identities are `(name, email, date)` in git's bytes."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pool_tools.api import ToolError
+from pool_tools.frozen import frozen
 from pool_tools.git.failures import failure
 from pool_tools.git.runner import Git, Output, shortened
 from pool_tools.git.status import Status, describe, headline, operation_in
@@ -26,7 +26,7 @@ _STATUS = ("status", "--porcelain=v2", "-z", "--branch", "--show-stash", "--untr
 _LOG_FORMAT = "%h %ad %an%d %s"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reply:
     """What an action tells: text for the model, data for programs."""
 

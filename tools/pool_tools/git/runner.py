@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from pool_tools.api import ToolError
 from pool_tools.capture import HeadTail
 from pool_tools.commands import Commands
+from pool_tools.frozen import frozen
 from pool_tools.process import Ended
 
 READ_SECONDS = 60.0
@@ -56,7 +56,7 @@ exit "$s"
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Output:
     """What one git process gave. out is its output, up to `KEPT_BYTES` (cut if there was more), err what it complained.
 

@@ -16,10 +16,10 @@ import secrets
 import shlex
 import stat
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from pool_tools.api import Confirm, Effect, Preview, Step, ToolError
+from pool_tools.frozen import frozen
 from pool_tools.git.outside import Done, Surroundings, borrow_objects, in_roots, object_folder, run_outside
 from pool_tools.git.payload import Payload, parse_payload, unsigned
 from pool_tools.git.reading import Reader
@@ -58,7 +58,7 @@ printf '\\n[GNUPG:] SIG_CREATED \\n' >&2
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Setting:
     """A setting of the user's own. value is None where the key stands alone."""
 
@@ -211,7 +211,7 @@ class Signing:
         return Preview("text", "Sign this commit outside the sandbox, with your own key", body)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Notes:
     """Files by which git's side and this one talk. Commands may write there, so nothing in them is trusted."""
 

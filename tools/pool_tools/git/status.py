@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pool_tools.frozen import frozen
 from pool_tools.text import visible
 
 ENTRIES = 200
@@ -29,7 +30,7 @@ _OPERATIONS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Entry:
     """A file. kind says what happened to it; before is its old name where it was renamed or copied."""
 

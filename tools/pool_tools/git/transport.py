@@ -13,10 +13,10 @@ import os
 import re
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from pool_tools.api import ToolError
+from pool_tools.frozen import frozen
 from pool_tools.git.outside import Done, Surroundings, borrow_objects, check_configuration, object_folder, run_outside
 from pool_tools.git.reading import Reader, Reply
 from pool_tools.git.runner import ERROR_CHARS, Git
@@ -110,7 +110,7 @@ class Transport:
         return await run_outside(args, around, env)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Step:
     """One fetch or push with what it needs."""
 

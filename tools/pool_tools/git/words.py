@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, cast
 
 from pool_tools.api import ToolError
 from pool_tools.arguments import flag_argument, integer_argument, text_argument
+from pool_tools.frozen import frozen
 from pool_tools.text import unescape_name, valid_unicode, visible
 from pool_tools.workspace import Workspace
 
@@ -54,7 +54,7 @@ OPERATIONS: Mapping[Action, tuple[str, ...]] = {
 READING_OPERATIONS = frozenset({"list", "show"})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Call:
     """A git call. What was not given is "", empty, false or the default."""
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from pool_tools.commands import Commands
+from pool_tools.frozen import frozen
 from pool_tools.git.reading import Reader
 from pool_tools.git.runner import Git
 from pool_tools.git.signing import Signing
@@ -12,7 +11,7 @@ from pool_tools.git.transport import Transport
 from pool_tools.git.writing import Writer
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Work:
     """Git in the sandbox, and what reads, writes and reaches remotes with it."""
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from pool_tools.frozen import frozen
 from pool_tools.network.presets import PRESETS, PresetError, certificates, presets_for, provide
 from pool_tools.network.rules import AllowList, RuleError, allow_list
 
 OFF, ON = "off", "on"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Network:
     """on, or only to what allow lists, or off. env and caches are for the commands: see `Policy.caches`."""
 

@@ -7,11 +7,11 @@ import base64
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
+from pool_tools.frozen import frozen
 from pool_tools.network.addresses import is_own, refusal
 from pool_tools.network.head import HEAD_BYTES, Refused
 from pool_tools.network.rules import HostRule, RuleError, host_name, is_address
@@ -34,7 +34,7 @@ class Connect(Protocol):
     async def __call__(self, host: str, port: int, *, tls: bool = False) -> Streams: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Upstream:
     """The user's own proxy, through which this machine reaches the network. authorization is its header field."""
 
@@ -44,7 +44,7 @@ class Upstream:
     authorization: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Route:
     """Open streams to a host. upstream is set if they end at the user's proxy, to be asked in the absolute form."""
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from pool_tools.frozen import frozen
 from pool_tools.network.rules import AllowList, RuleError
 
 _SECONDS = {"s": 1, "m": 60, "h": 3_600}
 _DURATION = re.compile(r"([0-9]{1,6})([smh])")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Grant:
     """text is what was granted, as `--net` takes it. until is by `time.monotonic`, None for the session's end."""
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from pool_tools.frozen import frozen
 from pool_tools.network.rules import RuleError, host_name, split_port
 
 HEAD_BYTES = 64 * 1024
@@ -33,7 +33,7 @@ class Refused(Exception):
         self.reason = reason
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Request:
     """What is asked of the proxy: a tunnel (CONNECT) to host and port, or one plain HTTP request there.
 

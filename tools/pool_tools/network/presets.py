@@ -12,11 +12,12 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from pool_tools.environment import LOGIN_IN_URL, find_program
+from pool_tools.frozen import frozen
 from pool_tools.network.rules import AllowList, HostRule, RuleError, allow_list
 
 QUESTION_SECONDS = 20.0
@@ -45,7 +46,7 @@ class PresetError(Exception):
     """A preset whose registries could not be found. The message says what would help."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Preset:
     """How a language's packages are installed.
 
@@ -130,7 +131,7 @@ COMMON_VARIABLES = ("CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "SSL_CERT_FILE", "SSL_CE
 """Files of certificates that the user's network needs: passed on wherever there is a network."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Provision:
     """What presets come to: hosts, variables for commands, and the folders of their caches (they exist)."""
 

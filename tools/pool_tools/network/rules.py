@@ -5,7 +5,8 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from pool_tools.frozen import frozen
 
 WEB_PORTS = frozenset({80, 443})
 """Ports of a rule that names none."""
@@ -23,7 +24,7 @@ class RuleError(ValueError):
     """A rule or a host name that cannot be used. The message says why and what would do."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HostRule:
     """A host that may be reached.
 
@@ -48,7 +49,7 @@ class HostRule:
         return ",".join(f"{prefix}{name}:{port}" for port in sorted(self.ports))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AllowList:
     """All that commands may reach: hosts, through the proxy, and ports on this machine's loopback address."""
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pool_tools.frozen import frozen
+
 
 @dataclass(slots=True)
 class Count:
@@ -13,7 +15,7 @@ class Count:
     received: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Flow:
     """One connection that a command made or wanted. refused says why it was not let through, "" if it was.
 

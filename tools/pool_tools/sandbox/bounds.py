@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import resource
-from dataclasses import dataclass
+
+from pool_tools.frozen import frozen
 
 FILE_BYTES = 8 * 1024**3
 PROCESSES = 4_096
@@ -19,7 +20,7 @@ MEMORY_KEPT_FOR_SERVER = 4 * 1024**3
 """What `memory_kept` should be where the model's server runs on this machine."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bounds:
     """file_bytes: largest file that a command can write. processes: threads and processes of one call; the kernel does
     not count root's, the watch does. open_files: descriptors of one process, at most. memory_kept: bytes of memory that

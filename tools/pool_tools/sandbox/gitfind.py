@@ -7,9 +7,9 @@ import stat
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from pool_tools.frozen import frozen
 from pool_tools.gitshape import DOT_GIT, is_repository
 from pool_tools.sandbox.gitfiles import unlock_folder
 
@@ -21,7 +21,7 @@ _UNCERTAIN_NS = 50_000_000
 """A folder that changed so shortly before it was read may change again without a new time: it is read again."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Folder:
     changed_ns: int
     folders: tuple[str, ...]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 
+from pool_tools.frozen import frozen
 from pool_tools.sandbox.gitfiles import listed
 
 ORDERS = ("config", "config.worktree", "hooks")
@@ -16,7 +16,7 @@ _POINTER = "gitdir: "
 _POINTER_BYTES = 4_096
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GitPaths:
     """writable are git folders to be mounted each on its own, protected what in them stays as it is."""
 

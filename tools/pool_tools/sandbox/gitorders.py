@@ -6,10 +6,10 @@ import os
 import stat
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum, auto
 from pathlib import Path
 
+from pool_tools.frozen import frozen
 from pool_tools.home import expanded
 from pool_tools.sandbox.gitconfig import included
 from pool_tools.sandbox.gitfiles import listed, read_regular
@@ -35,7 +35,7 @@ class Kind(Enum):
     """No file, or none that may be read."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Order:
     """One file as it is. fingerprint changes with any change of it. data: content, or where a link leads; None for a
     folder and for what is too large to be kept.

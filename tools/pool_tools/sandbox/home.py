@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from pool_tools.frozen import frozen
 from pool_tools.sandbox.secrets import homes
 
 READABLE = (
@@ -48,7 +48,7 @@ _SYSTEM = ("/usr", "/bin", "/sbin", "/etc", "/proc", "/sys", "/dev")
 _SHARED = ("/", "/home", "/var", "/opt", "/srv", "/run", "/tmp", "/mnt", "/media", "/Users")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Home:
     """A home of which only some is shown. path is real; shown are paths in it as commands call them, with real ones."""
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from pool_tools.environment import find_program
+from pool_tools.frozen import frozen
 from pool_tools.sandbox.sharednet import SEARCH_PATH
 
 TRIAL_SECONDS = 5.0
@@ -41,7 +41,7 @@ class TakesScope(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MemoryScope:
     """program is systemd-run by its absolute path, bus the variables that it needs."""
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import errno
 import struct
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from pool_tools.frozen import frozen
 from pool_tools.sandbox.syscalls import ARCHITECTURES, Architecture
 
 _LOAD, _AND, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x54, 0x15, 0x35, 0x45, 0x06
@@ -57,7 +57,7 @@ SCOPES_SINCE_ABI = 6
 """Versions of Landlock from which on it handles truncation, and signals and abstract sockets."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unnamespaced:
     """What a filter must do where there are no namespaces.
 

@@ -12,11 +12,11 @@ import json
 import os
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from pool_tools.environment import find_program, why_no_program
+from pool_tools.frozen import frozen
 
 MAKE_SECONDS = 10.0
 """How long making the namespaces may take."""
@@ -40,7 +40,7 @@ class NetworkError(Exception):
     """The namespaces could not be made or joined. The message says why."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SharedNetwork:
     """Open namespaces, and the programs that join them. user and network are descriptors."""
 

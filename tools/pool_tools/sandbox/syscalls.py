@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from pool_tools.frozen import frozen
 
 # The same numbers on all architectures.
 _NEW = {
@@ -14,7 +15,7 @@ _NEW = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Architecture:
     """audit is the kernel's number of the architecture; numbers are by name, without those that it does not have."""
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
+from pool_tools.frozen import frozen
 from pool_tools.sandbox.bounds import Bounds, threads_running
 from pool_tools.supervisor import descendants
 
@@ -31,7 +31,7 @@ MEMORY_LEAST_BYTES = GIB
 """So much a command may always take of what is available, or half of it where there is less than twice as much."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Disk:
     folder: Path
     free: int

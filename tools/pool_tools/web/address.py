@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from urllib.parse import quote, urljoin, urlsplit
 
 from pool_tools.api import ToolError
+from pool_tools.frozen import frozen
 from pool_tools.network.rules import RuleError, host_name
 from pool_tools.text import clip, visible
 
@@ -21,7 +21,7 @@ _KEPT = "%/:=&?~+!$,;'@()*[]|-._"
 """Characters of a path or a query that are sent as they are; all others are encoded as UTF-8 (RFC 3986)."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PageAddress:
     """Where a page lies. host is as `host_name` gives it; target is path and query, encoded."""
 

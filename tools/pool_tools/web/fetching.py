@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 from pool_tools.api import ToolError
+from pool_tools.frozen import frozen
 from pool_tools.network.dial import Route
 from pool_tools.network.head import Refused
 from pool_tools.network.rules import HostRule
@@ -42,7 +42,7 @@ class Opens(Protocol):
     async def open(self, host: str, port: int, rule: HostRule, *, tunnel: bool) -> Route: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fetched:
     """A page as it came. address is where it was in the end; cut: there is more than was read."""
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import codecs
 import re
-from dataclasses import dataclass
 
+from pool_tools.frozen import frozen
 from pool_tools.legacy_encodings import guess
 
 HTML = frozenset({"text/html", "application/xhtml+xml"})
@@ -30,7 +30,7 @@ _LOOKS_HTML = re.compile(
 _WEB_NAMES = {"iso-8859-1": "cp1252", "latin1": "cp1252", "latin-1": "cp1252", "us-ascii": "cp1252", "ascii": "cp1252"}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Kind:
     """name is the media type, lower case, "" if none was said. charset is "" where none was said."""
 

@@ -6,11 +6,11 @@ import asyncio
 import importlib.util
 import json
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pool_tools.api import ToolError
+from pool_tools.frozen import frozen
 from pool_tools.text import size
 
 CONVERT_SECONDS = 20.0
@@ -20,7 +20,7 @@ PACKAGES = ("lxml", "readability", "markdownify")
 _WORKER = Path(__file__).with_name("convert_worker.py")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Converted:
     """What a page says: its title, "" if it has none, and its main part as Markdown."""
 

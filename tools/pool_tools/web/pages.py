@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import OrderedDict
-from dataclasses import dataclass
 
+from pool_tools.frozen import frozen
 from pool_tools.text import printable, size, visible
 
 SLICE_CHARS = 16_000
@@ -22,7 +22,7 @@ _UNSEEN = re.compile("[\u00ad\u200b\u2060-\u2064\ufeff\U000e0000-\U000e007f]")
 _SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Page:
     """A page as text. asked is the address that was asked for, url where it was; kind and bytes are the server's."""
 

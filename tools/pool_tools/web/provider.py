@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, cast
 from urllib.parse import quote
 
 from pool_tools.api import ToolError
+from pool_tools.frozen import frozen
 
 FIELDS = {"results": "results", "title": "title", "url": "url", "text": "content"}
 """Where the results are, and what the parts of one are called, by SearXNG's names. A dot goes into a table."""
@@ -16,7 +17,7 @@ FIELDS = {"results": "results", "title": "title", "url": "url", "text": "content
 QUERY = "{query}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Provider:
     """url is a template with `{query}`; headers go with each request; fields replace those of `FIELDS`."""
 
@@ -48,7 +49,7 @@ class Provider:
         return [one for one in made if one.url]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Found:
     """One result, as the provider gives it."""
 

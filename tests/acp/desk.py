@@ -70,6 +70,10 @@ class Editor:
                 out |= update
         return out
 
+    def ran(self, call_id: str) -> bool:
+        """Whether a call has begun to run."""
+        return any(u.get("toolCallId") == call_id and u.get("status") == "in_progress" for u in self.updates)
+
     async def until(self, test: Callable[[], bool]) -> None:
         """Wait until something that was told or asked makes a test true."""
         async with asyncio.timeout(WAIT_SECONDS):

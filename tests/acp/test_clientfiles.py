@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pool.acp.errors import INTERNAL_ERROR, METHOD_NOT_FOUND, RpcError
@@ -153,6 +153,7 @@ async def test_the_workspace_has_the_name_that_the_client_gave_it(tmp_path: Path
         assert editor.call()["locations"] == [{"path": str(link / "a.txt")}]
 
 
+@settings(max_examples=25)
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r")), st.sampled_from(["\n", "\r\n"]))
 def test_a_file_that_is_not_changed_in_the_editor_keeps_its_bytes(text: str, end: str) -> None:
     data = text.replace("\n", end).encode()

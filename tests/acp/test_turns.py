@@ -10,7 +10,7 @@ import pytest
 
 from pool.acp.errors import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, RpcError
 from pool.config.settings import Mode
-from tests.acp.desk import Editor, Json, editing, held, texts
+from tests.acp.desk import Json, editing, held, texts
 from tests.cases.driver import answer, call, delta, finish, last_user, piece, refuse, say, whole
 
 
@@ -76,60 +76,51 @@ async def test_permissions_have_the_reach_that_was_chosen(
     assert (tmp_path / "out").exists() is (status == "completed")
 
 
-async def cancelled(editor: Editor, point: asyncio.Event) -> Json:
-    """Send a prompt, cancel it at a point, and go on with another."""
-    running = asyncio.create_task(editor.prompt())
-    async with asyncio.timeout(20):
-        await point.wait()
-    editor.cancel()
-    done = await running
-    editor.server.steps[:] = [answer("Again.")]
-    assert (await editor.prompt("And now?"))["stopReason"] == "end_turn"
-    assert editor.said().endswith("Again.")
-    return done
+AT_POINTS: dict[str, tuple[bytes, ...]] = {
+    "before the first byte": (),
+    "in a thought": (delta(reasoning="Hm, "),),
+    "in the answer": (delta(content="So "),),
+    "in a call": (piece(0, id="c1", type="function", name="write", arguments='{"path": "a'),),
+}
 
 
-@pytest.mark.parametrize(
-    "events",
-    [
-        (),
-        (delta(reasoning="Hm, "),),
-        (delta(content="So "),),
-        (piece(0, id="c1", type="function", name="write", arguments='{"path": "a'),),
-    ],
-    ids=["before the first byte", "in a thought", "in the answer", "in a call"],
-)
-async def test_cancelled_while_the_model_writes(tmp_path: Path, events: tuple[bytes, ...]) -> None:
-    begun = asyncio.Event()
-    async with editing(tmp_path, held(begun, *events)) as editor:
+async def test_cancelled_at_any_point_it_is_cancelled_and_the_session_goes_on(tmp_path: Path) -> None:
+    async with editing(tmp_path, answer(".")) as editor:
         await editor.begin()
-        assert (await cancelled(editor, begun))["stopReason"] == "cancelled"
+        for point, events in AT_POINTS.items():
+            begun = asyncio.Event()
+            editor.server.steps[:] = [held(begun, *events)]
+            running = asyncio.create_task(editor.prompt(point))
+            await begun.wait()
+            editor.cancel()
+            assert (await running)["stopReason"] == "cancelled", point
 
+        editor.server.steps[:] = [call("write", "c2", path="a", content="x")]
+        for outcome in ("wait", None):
+            editor.answer, known = outcome, len(editor.asked)
+            running = asyncio.create_task(editor.prompt("in a question"))
+            await editor.until(lambda: len(editor.asked) > known)  # noqa: B023
+            if outcome:
+                editor.cancel()
+            assert (await running)["stopReason"] == "cancelled"
+            editor.server.steps[:] = [call("write", "c3", path="a", content="x")]
 
-async def test_cancelled_in_a_tool(tmp_path: Path) -> None:
-    begun = asyncio.Event()
-    async with editing(tmp_path, call("shell", command="echo here; sleep 60"), mode=Mode.ALLOW_ALL) as editor:
-        await editor.begin()
-        running = asyncio.create_task(editor.prompt())
-        await editor.until(
-            lambda: "here" in texts(editor.call().get("content", [])) and editor.call()["status"] == "in_progress"
-        )
-        begun.set()
+        await editor.ask("session/set_mode", sessionId=editor.session, modeId="allow-all")
+        editor.server.steps[:] = [call("shell", "c4", command="echo here; exec sleep 60")]
+        running = asyncio.create_task(editor.prompt("in a tool"))
+        await editor.until(lambda: "here" in texts(editor.call("c4").get("content", [])) and editor.ran("c4"))
         editor.cancel()
         assert (await running)["stopReason"] == "cancelled"
-        assert editor.call()["status"] == "failed"
+        assert editor.call("c4")["status"] == "failed"
 
-
-@pytest.mark.parametrize("outcome", ["wait", None], ids=["open", "answered with cancelled"])
-async def test_cancelled_in_a_question(tmp_path: Path, outcome: str | None) -> None:
-    async with editing(tmp_path, call("write", path="a", content="x"), answer("No.")) as editor:
-        await editor.begin()
-        editor.answer = outcome
-        running = asyncio.create_task(editor.prompt())
-        await editor.until(lambda: bool(editor.asked))
-        if outcome:
-            editor.cancel()
+        running = asyncio.create_task(editor.prompt("at once"))
+        await asyncio.sleep(0)  # The prompt is on its way.
+        editor.cancel()
         assert (await running)["stopReason"] == "cancelled"
+
+        editor.server.steps[:] = [answer("Again.")]
+        assert (await editor.prompt("And now?"))["stopReason"] == "end_turn"
+        assert editor.said().endswith("Again.")
     assert not (tmp_path / "a").exists()
 
 
@@ -254,13 +245,23 @@ async def test_a_terminal_of_the_client_gets_the_output_as_it_comes(tmp_path: Pa
         assert updates[-1]["_meta"]["terminal_exit"]["exit_code"] == 3
 
 
-@pytest.mark.parametrize(
-    "block", [{"type": "image", "data": "", "mimeType": "image/png"}, {"type": "song"}, {"type": "text", "text": " "}]
-)
-async def test_blocks_that_cannot_be_used_are_refused(tmp_path: Path, block: Json) -> None:
+async def test_blocks_that_cannot_be_used_are_refused_and_files_are_taken(tmp_path: Path) -> None:
+    image: Json = {"type": "image", "data": "", "mimeType": "image/png"}
+    blob: Json = {"type": "resource", "resource": {"uri": "file:///x", "blob": ""}}
     async with editing(tmp_path, answer(".")) as editor:
         await editor.begin()
-        with pytest.raises(RpcError) as refused:
-            await editor.prompt(prompt=[block])
-        assert refused.value.code == INVALID_PARAMS
+        for block in (image, blob, {"type": "song"}, {"type": "text", "text": " "}, {"type": "text"}):
+            with pytest.raises(RpcError) as refused:
+                await editor.prompt(prompt=[block])
+            assert refused.value.code == INVALID_PARAMS
         assert editor.server.bodies == []
+        blocks: list[Json] = [
+            {"type": "text", "text": "Compare "},
+            {"type": "resource_link", "name": "a b.py", "uri": f"{tmp_path.as_uri()}/a%20b.py#L3"},
+            {"type": "text", "text": " with "},
+            {"type": "resource", "resource": {"uri": f"{tmp_path.as_uri()}/c.md", "text": "```\nx\n```"}},
+        ]
+        await editor.prompt(prompt=blocks)
+        assert last_user(editor.server.bodies[-1]) == (
+            "Compare `a b.py#L3` with `c.md`\n\nFile: c.md\n````\n```\nx\n```\n````"
+        )

@@ -1,0 +1,1 @@
+"""`pool top`: what a server is doing now, from its metrics."""

@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, cast
@@ -14,7 +14,8 @@ from typing import Any, cast
 from pool.config.keyrings import Keyring, NoKeyring
 from pool.config.privatefile import read_private
 from pool.config.settings import SettingsError
-from pool.config.writing import write_whole
+from pool.config.writing import changing, write_whole
+from pool_tools.frozen import frozen
 from pool_tools.masking import LEAST_CHARS
 
 FILE = "secrets.toml"
@@ -32,7 +33,7 @@ class KeptIn(StrEnum):
     FILE = "file"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KeptSecret:
     """One secret. variable is what a command finds it in; commands are patterns that get it unasked.
 
@@ -97,7 +98,8 @@ class SecretStore:
         in_file: the file is wanted. Raises `SettingsError` and OSError.
         """
         check_value(value)
-        others = [one for one in self.all() if (one.name, one.folder) != (secret.name, secret.folder)]
+        # First, so that a file which cannot be used leaves nothing in the keyring.
+        self.all()
         why = ""
         kept = replace(secret, kept=KeptIn.FILE, value=value)
         if not in_file:
@@ -106,16 +108,20 @@ class SecretStore:
                 kept = replace(secret, kept=KeptIn.KEYRING, value="")
             except NoKeyring as error:
                 why = str(error)
-        self._write([*others, kept])
+        with changing(self.path):
+            others = [one for one in self.all() if (one.name, one.folder) != (secret.name, secret.folder)]
+            self._write([*others, kept])
         return kept, why
 
     def change(self, before: KeptSecret, after: KeptSecret) -> None:
         """Replace what is said of a secret; its value stays. Raises `SettingsError` and OSError."""
-        self._write([after if one == before else one for one in self.all()])
+        with changing(self.path):
+            self._write([after if one == before else one for one in self.all()])
 
     def remove(self, secret: KeptSecret) -> str:
         """Forget a secret; what could not be forgotten, "" if all was. Raises `SettingsError` and OSError."""
-        self._write([one for one in self.all() if one != secret])
+        with changing(self.path):
+            self._write([one for one in self.all() if one != secret])
         if secret.kept is KeptIn.KEYRING:
             try:
                 self._keyring.remove(secret.entry)

@@ -10,12 +10,12 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from pool.config.files import FOLDER, LOCAL_FILE, PROJECT_FILE, Source, read_text
 from pool.config.keys import keys
+from pool_tools.frozen import frozen
 from pool_tools.home import expanded
 
 VERSION = 1
@@ -24,7 +24,7 @@ _MOST_BYTES = 256 * 1024
 """Of a file of answers: a few hundred skills and commands of a checkout have one each."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Asked:
     """A value of a checkout's file that could widen. name is dotted, as in the file (with `profiles.NAME.`)."""
 
@@ -126,7 +126,13 @@ class TrustStore:
 
     def trust(self, hashes: Mapping[str, str]) -> None:
         """Keep that files are trusted: the `digest` of each by its name. Raises OSError."""
-        self._write({**self.load(), **hashes})
+        # Not at the top: it costs each start 4 ms, and only an answer of the user is written.
+        from pool.config.writing import changing
+
+        if not self.usable:
+            raise OSError(0, "Pool's state folder lies in this folder, where commands could change it", str(self.path))
+        with changing(self.path):
+            self._write({**self.load(), **hashes})
 
     def forget(self) -> bool:
         """Take trust back; whether there was any. Raises OSError."""
@@ -137,10 +143,7 @@ class TrustStore:
         return True
 
     def _write(self, files: Mapping[str, str]) -> None:
-        if not self.usable:
-            raise OSError(0, "Pool's state folder lies in this folder, where commands could change it", str(self.path))
         body = {"version": VERSION, "folder": str(self.folder), "files": dict(files)}
-        # Not at the top: it costs each start 4 ms, and only an answer of the user is written.
         from pool.config.writing import write_whole
 
         write_whole(self.path, json.dumps(body, indent=1) + "\n")

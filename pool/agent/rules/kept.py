@@ -7,13 +7,14 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
 from pool.agent.rules.syntax import Action, Rule, RuleError, parse_rule
 from pool.config.files import Places
+from pool_tools.frozen import frozen
 
 VERSION = 1
 MOST_BYTES = 1_000_000
@@ -24,7 +25,7 @@ class KeptError(Exception):
     """Kept approvals that cannot be read or written. The message names the file and what to do."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Kept:
     """What was allowed for good: rules, and single calls by their `fingerprint` with what they were."""
 
@@ -70,18 +71,20 @@ class KeptApprovals:
         """Keep more. The file is replaced as a whole and is only ever its owner's. Raises `KeptError`."""
         if not self.usable:
             raise self._fault("Pool's state folder lies in the workspace, where commands could change it")
-        old = self.load()
-        texts = dict.fromkeys([r.text for r in old.rules] + [r.text for r in rules])
-        self._replace(texts, dict([*old.calls, *calls]))
+        with self._changing():
+            old = self.load()
+            texts = dict.fromkeys([r.text for r in old.rules] + [r.text for r in rules])
+            self._replace(texts, dict([*old.calls, *calls]))
 
     def forget(self, text: str) -> bool:
         """Forget a rule, or single calls, by exact text; False if nothing kept is called so. Raises `KeptError`."""
-        old = self.load()
-        rules = [rule.text for rule in old.rules if rule.text != text]
-        calls = {mark: shown for mark, shown in old.calls if shown != text}
-        if len(rules) == len(old.rules) and len(calls) == len(old.calls):
-            return False
-        self._replace(rules, calls)
+        with self._changing():
+            old = self.load()
+            rules = [rule.text for rule in old.rules if rule.text != text]
+            calls = {mark: shown for mark, shown in old.calls if shown != text}
+            if len(rules) == len(old.rules) and len(calls) == len(old.calls):
+                return False
+            self._replace(rules, calls)
         return True
 
     def forget_all(self) -> bool:
@@ -93,6 +96,16 @@ class KeptApprovals:
         except OSError as error:
             raise self._fault(error.strerror or str(error)) from None
         return True
+
+    @contextmanager
+    def _changing(self) -> Generator[None]:
+        from pool.config.writing import changing
+
+        try:
+            with changing(self.path):
+                yield
+        except OSError as error:
+            raise self._fault(error.strerror or str(error)) from None
 
     def _replace(self, rules: Iterable[str], calls: Mapping[str, str]) -> None:
         body = {"version": VERSION, "workspace": str(self.workspace), "allow": list(rules), "calls": dict(calls)}

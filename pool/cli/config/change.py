@@ -18,7 +18,7 @@ from pool.config.gitexclude import exclude_local
 from pool.config.keys import Key
 from pool.config.settings import SettingsError
 from pool.config.trust import checkout_files, digest
-from pool.config.writing import PRIVATE_MODE, SHARED_MODE, write_whole
+from pool.config.writing import PRIVATE_MODE, SHARED_MODE, changing, write_whole
 
 NEW_FILE = "# Pool's configuration. All keys: pool config reference\n"
 
@@ -28,13 +28,14 @@ def change(here: Here, target: str, name: str, values: Sequence[str], *, add: bo
     where, key = _named(name)
     value = _value(key, values)
     path = file_of(here, target)
-    document = open_document(path)
-    table = table_of(document, where[:-1])
-    if add:
-        old = cast(Sequence[Any], table.get(where[-1], []))
-        value = key.kind.read([*old, *(x for x in cast(Sequence[Any], value) if x not in old)])
-    _put(table, where[-1], value, key)
-    write_document(here, target, path, document)
+    with changing(path):
+        document = open_document(path)
+        table = table_of(document, where[:-1])
+        if add:
+            old = cast(Sequence[Any], table.get(where[-1], []))
+            value = key.kind.read([*old, *(x for x in cast(Sequence[Any], value) if x not in old)])
+        _put(table, where[-1], value, key)
+        write_document(here, target, path, document)
     print(f"{name} = {'(hidden)' if key.secret else toml(value, key.kind)}  # {path}")
     return 0
 
@@ -43,16 +44,17 @@ def unset(here: Here, target: str, name: str) -> int:
     """Take a key out of a file. Raises `SettingsError`, OSError."""
     where, _ = _named(name)
     path = file_of(here, target)
-    document = open_document(path)
-    table: Any = document
-    for part in where[:-1]:
-        table = cast(Mapping[str, Any], table).get(part)
-        if not isinstance(table, Mapping):
-            break
-    if not isinstance(table, MutableMapping) or where[-1] not in table:
-        raise SettingsError(f"{name} is not set in {path}")
-    del cast(MutableMapping[str, Any], table)[where[-1]]
-    write_document(here, target, path, document)
+    with changing(path):
+        document = open_document(path)
+        table: Any = document
+        for part in where[:-1]:
+            table = cast(Mapping[str, Any], table).get(part)
+            if not isinstance(table, Mapping):
+                break
+        if not isinstance(table, MutableMapping) or where[-1] not in table:
+            raise SettingsError(f"{name} is not set in {path}")
+        del cast(MutableMapping[str, Any], table)[where[-1]]
+        write_document(here, target, path, document)
     print(f"{name} is no longer set in {path}")
     return 0
 

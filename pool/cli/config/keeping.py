@@ -14,7 +14,7 @@ from pool.config.keyrings import PERSON_SECONDS, Keyring, NoKeyring
 from pool.config.load import LoadedSettings, load_settings
 from pool.config.privatefile import read_private
 from pool.config.settings import SettingsError
-from pool.config.writing import write_whole
+from pool.config.writing import changing, write_whole
 from pool.headless.plain import safe
 
 MOST_CHARS = 8192
@@ -49,11 +49,12 @@ def move_key(here: Here, server: str, *, in_file: bool) -> int:
 def forget_key(here: Here, server: str) -> int:
     """Forget the key of a server. Raises `SettingsError`, OSError."""
     name = _name(server, _loaded(here))
-    kept = _KeptKeys(here.places.credentials)
-    in_file, in_keyring = kept.forget(name)
-    if not in_file and not in_keyring:
-        raise SettingsError(f"no key is kept for {name}")
-    kept.write()
+    with changing(here.places.credentials):
+        kept = _KeptKeys(here.places.credentials)
+        in_file, in_keyring = kept.forget(name)
+        if not in_file and not in_keyring:
+            raise SettingsError(f"no key is kept for {name}")
+        kept.write()
     print(f"the key for {name} is forgotten")
     if in_keyring:
         try:
@@ -64,19 +65,20 @@ def forget_key(here: Here, server: str) -> int:
 
 
 def _keep(here: Here, name: str, key: str, *, in_file: bool) -> None:
-    kept = _KeptKeys(here.places.credentials)
-    kept.forget(name)
     why = ""
     if not in_file:
         try:
             Keyring(os.environ, PERSON_SECONDS).put(keyring_entry(name), key)
         except NoKeyring as error:
             why = f" ({error})"
-    if in_file or why:
-        kept.document.setdefault(TABLE, kept.table())[name] = key
-    else:
-        kept.list(name)
-    kept.write()
+    with changing(here.places.credentials):
+        kept = _KeptKeys(here.places.credentials)
+        kept.forget(name)
+        if in_file or why:
+            kept.document.setdefault(TABLE, kept.table())[name] = key
+        else:
+            kept.list(name)
+        kept.write()
     where = f"in {kept.path}, which only you may read{why}" if in_file or why else "in the keyring"
     print(safe(f"the key for {name} is kept {where}", terminal=True))
 

@@ -18,6 +18,7 @@ from pool.config.kinds import McpServers
 from pool.config.load import LoadedSettings
 from pool.config.mcp import McpServer
 from pool.config.settings import SettingsError
+from pool.config.writing import changing
 from pool.extend.mcp.logins import usual_logins
 from pool.headless.plain import safe
 
@@ -66,15 +67,16 @@ def add(folder: str, target: str, name: str, server: Mapping[str, Any], *, force
         raise SettingsError("--no-sandbox counts only in your own file; leave out --project and --local")
     here = Here.at(folder)
     path = file_of(here, target)
-    document = open_document(path)
-    servers = table_of(document, [TABLE])
-    if name in servers and not force:
-        raise SettingsError(f"there is a server {name} in {path}; --force replaces it")
-    table = tomlkit.table()
-    for key, value in server.items():
-        table[key] = tomlkit.value(toml(tuple(cast(list[object], value)) if isinstance(value, list) else value))
-    servers[name] = table
-    write_document(here, target, path, document)
+    with changing(path):
+        document = open_document(path)
+        servers = table_of(document, [TABLE])
+        if name in servers and not force:
+            raise SettingsError(f"there is a server {name} in {path}; --force replaces it")
+        table = tomlkit.table()
+        for key, value in server.items():
+            table[key] = tomlkit.value(toml(tuple(cast(list[object], value)) if isinstance(value, list) else value))
+        servers[name] = table
+        write_document(here, target, path, document)
     print(_safe(f"{name} is in {path}; `pool mcp test {name}` tries it"))
     return 0
 
@@ -83,12 +85,15 @@ def remove(folder: str, target: str, name: str) -> int:
     """Take a server out of a file. Raises `SettingsError`, OSError."""
     here = Here.at(folder)
     path = file_of(here, target)
-    document = open_document(path)
-    servers = table_of(document, [TABLE])
-    if name not in servers:
-        raise SettingsError(f"there is no server {name} in {path}; `pool mcp get {name}` says which file set it last")
-    del servers[name]
-    write_document(here, target, path, document)
+    with changing(path):
+        document = open_document(path)
+        servers = table_of(document, [TABLE])
+        if name not in servers:
+            raise SettingsError(
+                f"there is no server {name} in {path}; `pool mcp get {name}` says which file set it last"
+            )
+        del servers[name]
+        write_document(here, target, path, document)
     print(_safe(f"{name} is no longer in {path}"))
     return 0
 

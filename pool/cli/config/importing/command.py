@@ -16,6 +16,7 @@ from pool.cli.config.importing.found import Found
 from pool.cli.config.show import without_password
 from pool.config.describe import toml
 from pool.config.keys import keys
+from pool.config.writing import changing
 from pool.headless.plain import safe
 from pool_tools.home import base_folder
 from pool_tools.home import home as users_home
@@ -96,23 +97,24 @@ def _copy(found: Found, here: Here) -> None:
     import tomlkit
 
     path = here.places.user_file
-    document = open_document(path)
-    for action, rules in found.rules.items():
-        if rules:
-            table = table_of(document, ["approvals"])
-            old = [str(x) for x in cast(list[object], table.get(action.value, []))]
-            table[action.value] = tomlkit.value(toml(tuple(dict.fromkeys([*old, *rules]))))
-    for name, value in (("server.base_url", found.base_url), ("server.model", found.model)):
-        table_name, _, leaf = keys()[name].name.partition(".")
-        if value and leaf not in table_of(document, [table_name]):
-            table_of(document, [table_name])[leaf] = value
-    for name, server in found.servers.items():
-        servers = table_of(document, ["mcp_servers"])
-        if name in servers:
-            print(safe(f"the MCP server {name} is there already; it stays as it is", terminal=sys.stdout.isatty()))
-            continue
-        _put_server(servers, name, server)
-    save_user_file(path, document)
+    with changing(path):
+        document = open_document(path)
+        for action, rules in found.rules.items():
+            if rules:
+                table = table_of(document, ["approvals"])
+                old = [str(x) for x in cast(list[object], table.get(action.value, []))]
+                table[action.value] = tomlkit.value(toml(tuple(dict.fromkeys([*old, *rules]))))
+        for name, value in (("server.base_url", found.base_url), ("server.model", found.model)):
+            table_name, _, leaf = keys()[name].name.partition(".")
+            if value and leaf not in table_of(document, [table_name]):
+                table_of(document, [table_name])[leaf] = value
+        for name, server in found.servers.items():
+            servers = table_of(document, ["mcp_servers"])
+            if name in servers:
+                print(safe(f"the MCP server {name} is there already; it stays as it is", terminal=sys.stdout.isatty()))
+                continue
+            _put_server(servers, name, server)
+        save_user_file(path, document)
     for folder in found.skills:
         _copy_skill(folder, here.places.user / SKILLS / folder.name)
 

@@ -54,7 +54,7 @@ class Chat:
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             # A value of a wrong type, somewhere inside: vLLM's validation refuses the whole body.
             raise shape_error(f"Input should be valid: {error}", "body", body) from error
-        prompt = tuple(encode(prompt_text))
+        prompt = tuple(encode(prompt_text))[-request.keeps_tokens :]
         limit = self._limit(request, len(prompt))
         saying = faults.say(self._say(request, prompt_text, number))
         budget = request.thinking_budget if request.thinking_budget != -1 else None
@@ -66,6 +66,7 @@ class Chat:
             stop=request.stop,
             repetition=request.repetition,
             cache_salt=request.cache_salt,
+            accepts_drafts=request.accepts_drafts,
         )
         answer = Answer(
             request=request,
@@ -74,8 +75,8 @@ class Chat:
             prompt_text=prompt_text,
             thought_open=saying.opened and request.thinking is True,
             tell_cached=self._settings.prompt_token_details,
-            plain=saying.plain,
-            deaf=saying.deaf,
+            plain=saying.plain or request.raw_text,
+            deaf=saying.deaf or request.raw_text,
             finish=saying.finish,
         )
         return Prepared(request, answer, self._engine.run(job), self._refusal(request, budget))

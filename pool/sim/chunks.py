@@ -14,8 +14,8 @@ from pool.sim.calls import CallPiece
 from pool.sim.engine import Step
 from pool.sim.parser import Delta, StreamParser, WholeMessage, parse_whole
 from pool.sim.request import ChatRequest
+from pool.sim.version import VERSION
 
-VERSION = "0.25.1"
 FINGERPRINT = f"vllm-{VERSION}-simulated"
 DONE = b"data: [DONE]\n\n"
 

@@ -64,6 +64,14 @@ def build_parser() -> argparse.ArgumentParser:
         default=plain.template_thinks,
         help="what the chat template does when enable_thinking is absent",
     )
+    add("--server-version", default=plain.version, metavar="V", help="version to tell (%(default)s)")
+    add(
+        "--capture-sizes",
+        type=_sizes,
+        default=plain.capture_sizes,
+        metavar="N,N",
+        help="recorded CUDA graphs, told by /server_info (none)",
+    )
     add(
         "--fault",
         action="append",
@@ -94,6 +102,8 @@ def settings_from(options: argparse.Namespace) -> SimSettings:
         prompt_token_details=options.prompt_token_details,
         reasoning_config=options.reasoning_config,
         template_thinks=options.template_thinks,
+        version=options.server_version,
+        capture_sizes=options.capture_sizes,
         faults=tuple(options.fault),
         script=_script(options.script),
     )
@@ -128,6 +138,10 @@ def _end_with_stdin() -> None:
     while os.read(handle, CHUNK_BYTES):
         pass
     os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    return tuple(sorted(int(part) for part in text.split(",")))
 
 
 def _script(path: Path | None) -> tuple[str, ...]:

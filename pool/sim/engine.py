@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
+from itertools import repeat
 
 from pool.sim.cache import PrefixCache
 from pool.sim.metrics import Metrics
@@ -20,7 +21,10 @@ REPETITION_DETECTED = "repetition_detected"
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One reply to write. number: of the request, from 1. limit: tokens at most, the end token included."""
+    """One reply to write. number: of the request, from 1. limit: tokens at most, the end token included.
+
+    accepts_drafts: whether speculation brings anything: without, each step is one token.
+    """
 
     number: int
     prompt: tuple[str, ...]
@@ -29,6 +33,7 @@ class Job:
     stop: tuple[str, ...] = ()
     repetition: Repetition | None = None
     cache_salt: str = ""
+    accepts_drafts: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +99,8 @@ class Engine:
         written: list[str] = []
         last = first
         begun = 0
-        for number, (tokens, step) in enumerate(
-            steps(job, self._settings.steps.draw(self._settings.seed, job.number), cached)
-        ):
+        drawn = self._settings.steps.draw(self._settings.seed, job.number) if job.accepts_drafts else repeat(1)
+        for number, (tokens, step) in enumerate(steps(job, drawn, cached)):
             # The first step comes with the prefill's end, each later one once all of its tokens are written.
             begun = begun or step.completion
             due = first + self._after(number, step.completion - begun)

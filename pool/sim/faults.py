@@ -26,7 +26,7 @@ ALL_FAULTS: Mapping[str, Callable[..., Any]] = {
 }
 EVERY_REQUEST = (1, 2**31)
 _DEFAULT_REQUESTS = {"429-then-ok": (1, 1), "503-then-ok": (1, 1), "loading": (1, 3)}
-_NUMBERS = ("error-in-stream", "drop-mid-stream", "reset", "silent", "html-body")
+_NUMBERS = ("error-in-stream", "drop-mid-stream", "reset", "silent", "html-body", "cuts-front", "counts-off")
 _SPEC = re.compile(r"(?P<name>[^:@]+)(?::(?P<arg>.*?))?(?:@(?P<first>\d+)(?:-(?P<last>\d+))?)?", re.DOTALL)
 
 

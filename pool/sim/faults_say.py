@@ -164,6 +164,15 @@ def repeat_call(saying: Saying, arg: str) -> Saying:
     return saying if saying.last_call is None else replace(saying, rest=saying.last_call.markup)
 
 
+def one_call(saying: Saying, arg: str) -> Saying:
+    """Only the first of several calls is made: a server that knows one call a turn.
+
+    https://github.com/QwenLM/Qwen-Agent/issues/119
+    """
+    calls = saying.reply.calls
+    return replace(saying, rest=f"{saying.reply.content}{calls[0].markup}") if len(calls) > 1 else saying
+
+
 def no_value(saying: Saying, arg: str) -> Saying:
     """T7: a key without a value: the name is sent, its arguments stay empty, everything after is swallowed.
 
@@ -189,6 +198,7 @@ SAY_FAULTS: Mapping[str, SayFault] = {
     "call-in-reasoning": call_in_reasoning,
     "reasoning-only": reasoning_only,
     "empty-name": empty_name,
+    "one-call": one_call,
     "no-value": no_value,
     "cut-call-closed": cut_call_closed,
     "markup-as-text": markup_as_text,

@@ -20,6 +20,7 @@ ByteFault = Callable[[AsyncGenerator[bytes], str], AsyncGenerator[bytes]]
 DEFAULT_EVENTS = 5
 DEFAULT_SILENCE_SECONDS = 30.0
 HEARTBEATS = 3
+DEFAULT_COUNT_PERCENT = 300
 ENGINE_DIED = "EngineCore encountered an issue. See stack trace (above) for the root cause."
 
 
@@ -104,6 +105,35 @@ async def early_brace(source: AsyncGenerator[Chunk], arg: str) -> AsyncGenerator
                         closed.add(index)
                         text += "}"
                 piece["function"]["arguments"] = text
+            yield chunk
+
+
+async def calls_merged(source: AsyncGenerator[Chunk], arg: str) -> AsyncGenerator[Chunk]:
+    """Calls side by side become one: the later ones' arguments are put behind the first one's.
+
+    https://github.com/ai-dynamo/dynamo/pull/4723 · https://github.com/ogx-ai/ogx/issues/4430
+    """
+    async with aclosing(source):
+        async for chunk in source:
+            for piece in _pieces(chunk):
+                if piece["index"]:
+                    piece["index"] = 0
+                    for name in ("id", "type"):
+                        piece.pop(name, None)
+                    piece["function"].pop("name", None)
+            yield chunk
+
+
+async def counts_off(source: AsyncGenerator[Chunk], arg: str) -> AsyncGenerator[Chunk]:
+    """usage tells arg percent (300) of the prompt's tokens: a gateway that counts by itself.
+
+    https://github.com/songquanpeng/one-api/issues/1868
+    """
+    percent = int(arg or DEFAULT_COUNT_PERCENT)
+    async with aclosing(source):
+        async for chunk in source:
+            if usage := chunk.get("usage"):
+                usage["prompt_tokens"] = usage["prompt_tokens"] * percent // 100
             yield chunk
 
 
@@ -216,6 +246,8 @@ CHUNK_FAULTS: Mapping[str, ChunkFault] = {
     "no-ids": no_ids,
     "double-object": double_object,
     "early-brace": early_brace,
+    "calls-merged": calls_merged,
+    "counts-off": counts_off,
     "error-in-stream": error_in_stream,
 }
 BYTE_FAULTS: Mapping[str, ByteFault] = {

@@ -7,12 +7,15 @@ source it tries, and takes back if the tests do not get better.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from pool.sim import words
 from pool.sim.boundary import boundaries
 from pool.sim.bugs import mutable_defaults, swallowed_exceptions
+from pool.sim.forms import Form, instance
 from pool.sim.history import Edit, Outcome, Story, clean_path, read_story
 from pool.sim.reach import imported, reached, roots_of
 from pool.sim.request import ChatRequest
@@ -26,7 +29,9 @@ MOST_READS_A_REPLY = 4
 MOST_READS_OF_A_FILE = 8
 MOST_REFUSALS = 3
 MOST_TRIALS = 12
+MOST_REPEATED = 2_000
 _FILE_NAME = re.compile(r"(?<![\w/])[\w./-]*\w\.[A-Za-z]\w{0,4}\b")
+_REPEATED = re.compile(r"\bthe word (\w+) (\d{1,4}) times\b", re.IGNORECASE)
 _DENIED = re.compile(r"\b(denied|not allowed|not permitted|rejected|refused by)\b", re.IGNORECASE)
 
 
@@ -34,24 +39,41 @@ def decide(request: ChatRequest) -> Reply:
     """The next reply. Honest in all cases: what it reports are counts that it read in tool results."""
     box = find_tools(request.tools)
     story = read_story(request.messages, box, words.CLOSINGS)
+    if request.form is not None:
+        return _in_form(request.form, request)
+    if repeated := _REPEATED.search(story.prompt):
+        return Reply("I repeat the word.", f"{repeated[1]} " * min(int(repeated[2]), MOST_REPEATED))
     if not request.calls_allowed:
         return Reply("No tools may be called now, so I say where things stand.", words.summary(story))
     if story.about_tests and not story.concluded:
         return _Repair(request, story, box).next()
-    return _small_talk(story, box)
+    return _small_talk(story, box, parallel=request.parallel)
 
 
-def _small_talk(story: Story, box: Toolbox) -> Reply:
-    named = _FILE_NAME.search(story.prompt)
+def _in_form(form: Form, request: ChatRequest) -> Reply:
+    """What a grammar leaves: the smallest instance of a schema, or a call."""
+    if form.schema is not None:
+        return Reply("The form is given.", json.dumps(instance(form.schema)))
+    functions: list[dict[str, Any]] = [tool.get("function") or {} for tool in request.tools]
+    wanted = next((f for f in functions if f.get("name") in form.tools), None)
+    if wanted is None:
+        return Reply("No call is possible.", words.WHO)
+    arguments = instance(wanted.get("parameters") or {"type": "object"})
+    return Reply("A call is asked for.", calls=(Call(str(wanted["name"]), arguments),))
+
+
+def _small_talk(story: Story, box: Toolbox, *, parallel: bool) -> Reply:
+    named = list(dict.fromkeys(clean_path(name) for name in _FILE_NAME.findall(story.prompt)))
     reader = box.get(Role.READ)
-    if named is None or reader is None:
+    if not named or reader is None:
         return Reply("This is not about failing tests.", f"{words.WHO} {words.CAN}")
-    path = clean_path(named[0])
+    path = named[0]
     if path in story.files:
         return Reply("I have read it.", words.about_file(path, story.text(path)))
     if path in story.missing:
         return Reply("It could not be read.", f"I could not read {path}. {words.WHO}")
-    return Reply(f"The user names {path}. I read it.", calls=(reader.call(path=path),))
+    paths = named[: MOST_READS_A_REPLY if parallel else 1]
+    return Reply(f"The user names {path}. I read it.", calls=tuple(reader.call(path=path) for path in paths))
 
 
 class _Repair:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from pool.sim.errors import ApiError, missing_field, not_json, shape_error
+from pool.sim.forms import Form, read_form
 
 SHORTEST_PATTERN_TOKENS = 1
 
@@ -28,6 +29,8 @@ class ChatRequest:
     thinking: what the client said (`enable_thinking`, else `reasoning_effort`), None if nothing. tool_choice: auto,
     none, required, or the name of a tool. max_tokens, thinking_budget: None if not sent; budget -1 is unlimited.
     refused_by_drafts: a field was sent that vLLM refuses with speculative decoding. ignore_eos: write on to the limit.
+    form: what a grammar allows. Only faults set the last three: accepts_drafts: whether any draft token is right;
+    raw_text: the parsers pass everything; keeps_tokens: only so many tokens at the prompt's end are read (0: all).
     """
 
     messages: tuple[Mapping[str, Any], ...]
@@ -50,6 +53,10 @@ class ChatRequest:
     cache_salt: str = ""
     ignore_eos: bool = False
     return_prompt_text: bool = False
+    form: Form | None = None
+    accepts_drafts: bool = True
+    raw_text: bool = False
+    keeps_tokens: int = 0
 
     @property
     def calls_allowed(self) -> bool:
@@ -111,6 +118,7 @@ def read_chat(body: Mapping[str, Any], model: str, window: int) -> ChatRequest:
         cache_salt=_salt(body),
         ignore_eos=body.get("ignore_eos") is True,
         return_prompt_text=bool(body.get("return_prompt_text")),
+        form=read_form(body),
     )
 
 

@@ -17,7 +17,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from pool.sim.chat import Chat, Prepared
-from pool.sim.chunks import DONE, VERSION, Chunk, compact, encode, stream, whole
+from pool.sim.chunks import DONE, Chunk, compact, encode, stream, whole
 from pool.sim.connections import Connections
 from pool.sim.errors import ApiError, missing_field
 from pool.sim.faults import Faults, FaultUse
@@ -58,6 +58,7 @@ class SimServer:
                 Route("/ping", self._health),
                 Route("/load", self._load),
                 Route("/metrics", self._metrics_text),
+                *([Route("/server_info", self._server_info)] if self._settings.capture_sizes else []),
             ],
             exception_handlers={ApiError: _refuse, HTTPException: _no_route},
         )
@@ -142,13 +143,26 @@ class SimServer:
         return _json({"prompt": decode(int(number) for number in body["tokens"])})
 
     async def _version(self, http: Request) -> Response:
-        return _json({"version": VERSION})
+        return _json({"version": self._settings.version})
 
     async def _health(self, http: Request) -> Response:
         return Response()
 
     async def _load(self, http: Request) -> Response:
         return _json({"server_load": 0})
+
+    async def _server_info(self, http: Request) -> Response:
+        """A part of what vLLM tells in its development mode (`VLLM_SERVER_DEV_MODE=1`, `config_format=json`)."""
+        sizes, drafts = self._settings.capture_sizes, self._settings.steps.drafts
+        config = {
+            "compilation_config": {
+                "cudagraph_capture_sizes": list(sizes),
+                "max_cudagraph_capture_size": max(sizes),
+            },
+            "scheduler_config": {"max_num_seqs": self._settings.max_num_seqs},
+            "speculative_config": {"num_speculative_tokens": drafts} if drafts else None,
+        }
+        return _json({"vllm_config": config})
 
     async def _metrics_text(self, http: Request) -> Response:
         return Response(self._metrics.render(), media_type=METRICS_TYPE)

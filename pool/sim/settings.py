@@ -6,6 +6,8 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from pool.sim.version import VERSION
+
 DEFAULT_MODEL = "laguna-sim-rule-based"
 DEFAULT_WINDOW_TOKENS = 262_144
 DEFAULT_SEQUENCES = 32
@@ -54,7 +56,9 @@ class SimSettings:
     steps, seed: tokens a decoding step. max_model_len: the window in tokens. max_num_seqs: replies at a time, others
     wait. api_key: asked for below /v1 if not empty. prompt_token_details: whether usage tells the cached tokens
     (vLLM's `--enable-prompt-tokens-details`). reasoning_config: whether `thinking_token_budget` is accepted.
-    template_thinks: what the chat template does when `enable_thinking` is absent. faults: as on the command line,
+    template_thinks: what the chat template does when `enable_thinking` is absent. version: the one that it tells.
+    capture_sizes: recorded CUDA graphs, told by `/server_info` as in vLLM's development mode; none: no such address.
+    faults: as on the command line,
     `NAME[:ARG][@N|@N-M]`. script: raw texts that the model says instead of deciding, the last one again and again.
     """
 
@@ -72,5 +76,7 @@ class SimSettings:
     prompt_token_details: bool = True
     reasoning_config: bool = False
     template_thinks: bool = True
+    version: str = VERSION
+    capture_sizes: tuple[int, ...] = ()
     faults: tuple[str, ...] = ()
     script: tuple[str, ...] = ()

@@ -185,6 +185,9 @@ STREAM_CHECKS: dict[str, Callable[[Json, str, list[Json]], None]] = {
 OTHER_CHECKS = (
     *("repeat-call", "same-index", "drop-mid-stream", "reset", "heartbeats-only", "crlf", "byte-by-byte", "silent"),
     *("429-then-ok", "503-then-ok", "loading", "html-body", "401", "500", "json-body"),
+    # What these do is seen in test_capabilities.py.
+    *("grammar-ignored", "budget-ignored", "repetition-ignored", "drafts-rejected", "no-prefix-cache"),
+    *("forgets-thoughts", "unstreamed-raw", "cuts-front", "calls-merged", "counts-off", "one-call"),
 )
 
 

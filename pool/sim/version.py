@@ -1,0 +1,3 @@
+"""The version of vLLM whose wire is simulated."""
+
+VERSION = "0.25.1"

@@ -52,6 +52,9 @@ def run_action(
         return dispatch(args)
     except SettingsError as error:
         sys.stderr.write(safe(f"{p.prog}: {error}", terminal=True) + "\n")
+    except BrokenPipeError:
+        # Who read the output has gone, which is for the entry point to end quietly.
+        raise
     except OSError as error:
         name = f": {error.filename}" if error.filename else ""
         sys.stderr.write(safe(f"{p.prog}: {error.strerror or error}{name}", terminal=True) + "\n")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import cast
 from urllib.parse import urlsplit
 
@@ -12,6 +12,8 @@ from pool.config.files import Places
 from pool.config.merge import Merge
 
 _SECRET_HEADER = re.compile(r"auth|cookie|key|token|secret", re.IGNORECASE)
+_SECRET_VARIABLE = re.compile(r"(?:^|_)(?:key|token|secret|pass(?:word|wd)?|pat|credentials?)$", re.IGNORECASE)
+_REFERENCE = "${"
 
 
 def api_key(merge: Merge, env: Mapping[str, str], places: Places, warnings: list[str]) -> str:
@@ -49,6 +51,28 @@ def warn_of_secrets(merge: Merge, warnings: list[str]) -> None:
             remedy = "`pool config key --move` takes it out of there, or use server.api_key_env"
         warnings.append(f"{origin.place}:{origin.line}: {name} holds {what} in clear; {remedy}")
         warn_of_readers(source.path, warnings)
+    for name, what in _within_tables(merge):
+        source = merge.source(name)
+        if source is not None:
+            place = merge.origin(name).place
+            remedy = f"`{_REFERENCE}NAME}}` in its place stands for a variable of your environment"
+            warnings.append(f"{place}: {what} seems to hold a secret in clear; {remedy}")
+            warn_of_readers(source.path, warnings)
+
+
+def _within_tables(merge: Merge) -> Iterator[tuple[str, str]]:
+    """Keys with a secret in clear somewhere in their value, and where in it."""
+    for name, server in cast(Mapping[str, Mapping[str, object]], merge.values["mcp_servers"]).items():
+        for field, secret in (("headers", _SECRET_HEADER), ("env", _SECRET_VARIABLE)):
+            for leaf in _in_clear(cast(Mapping[str, str], server.get(field, {})).items(), secret):
+                yield "mcp_servers", f"mcp_servers.{name}.{field}.{leaf}"
+    headers = cast(tuple[tuple[str, str], ...], merge.values["web.search_headers"])
+    for leaf in _in_clear(headers, _SECRET_HEADER):
+        yield "web.search_headers", f"web.search_headers.{leaf}"
+
+
+def _in_clear(pairs: Iterable[tuple[str, str]], secret: re.Pattern[str]) -> list[str]:
+    return [name for name, value in pairs if secret.search(name) and value and _REFERENCE not in value]
 
 
 def _has_password(url: str) -> bool:

@@ -164,3 +164,15 @@ def test_secrets_in_clear_are_warned_of(tmp_path: Path) -> None:
     assert "config.toml:3: server.api_key holds an API key in clear" in said
     assert "config.toml:2: server.base_url holds a password in clear" in said
     assert "chmod 600" in said
+
+
+def test_secrets_in_clear_for_others_are_warned_of(tmp_path: Path) -> None:
+    servers = "[mcp_servers.a]\ncommand = 'x'\nenv = { GH_TOKEN = 'ghp', GIT_AUTHOR_NAME = 'me', KEY = '${KEY}' }\n"
+    more = "[mcp_servers.b]\nurl = 'http://x'\nheaders = { Authorization = 'Bearer ${T}', Cookie = 'c' }\n"
+    home = Home(tmp_path, user=f"{servers}{more}[web]\nsearch_headers = {{ X-Key = 'k' }}\n")
+    home.files["user"].chmod(0o600)
+    said = [text.partition(": ")[2].partition(";")[0] for text in home.load().warnings]
+    assert said == [
+        f"{where} seems to hold a secret in clear"
+        for where in ("mcp_servers.a.env.GH_TOKEN", "mcp_servers.b.headers.Cookie", "web.search_headers.X-Key")
+    ]

@@ -11,7 +11,7 @@ from typing import Any
 from pool.lab.serve.container import RUNTIMES, container_name, in_container
 from pool.lab.serve.engines import command_for, health_path
 from pool.lab.serve.flags import Arguments, Command, Flag, read_flags
-from pool.lab.serve.setup import ServeError, Setup, Wish, adopted, choose
+from pool.lab.serve.setup import VLLM_UTILIZATION, ServeError, Setup, Wish, adopted, choose
 from pool.lab.serve.shapes import GIB, Engine
 from pool.lab.serve.traps import Subject, Trap, traps
 from pool.lab.serve.weights import Weights, weights_of
@@ -113,7 +113,15 @@ def _setup_of(words: Sequence[str], arguments: Arguments, machine: str) -> Setup
         setup = choose(Wish(model=model, machine=machine, depth=draft if isinstance(draft, int) else 0))
     except ServeError:
         return None
-    return adopted(replace(setup, weights=Path(model) if model.startswith("/") else None), arguments)
+    setup = replace(
+        setup,
+        context=setup.variant.context,
+        sessions=setup.vllm_sequences,
+        step_tokens=setup.vllm_step_tokens,
+        utilization=VLLM_UTILIZATION,
+        weights=Path(model) if model.startswith("/") else None,
+    )
+    return adopted(setup, arguments)
 
 
 def _reachable(host: str) -> str:

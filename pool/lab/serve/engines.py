@@ -82,7 +82,9 @@ def _vllm(setup: Setup) -> Iterator[Flag]:
 def _vllm_memory(setup: Setup) -> Iterator[Flag]:
     yield Flag("--max-model-len", (str(setup.context),), "the longest session; one of it fits")
     yield Flag(
-        "--max-num-seqs", (str(setup.sessions),), "replies written at once; more wait. vLLM's own 256 is for fleets"
+        "--max-num-seqs",
+        (str(setup.sessions),),
+        "replies written at once; more wait. vLLM's own 256 or 1,024 is for fleets",
     )
     why = "tokens of one step: each session keeps these in every layer with a window, so more is dear"
     yield Flag("--max-num-batched-tokens", (str(setup.step_tokens),), why)
@@ -120,8 +122,7 @@ def _vllm_kernels(setup: Setup) -> Iterator[Flag]:
     why = f"K={setup.depth}: {setup.depth + 1} tokens a step, a size that is recorded; {draft.source}"
     yield Flag("--speculative-config", (json.dumps(config, separators=(",", ":")),), why)
     widest = setup.sessions * (setup.depth + 1)
-    own = 2 * setup.sessions
-    why = f"{setup.sessions} sessions x {setup.depth + 1} tokens; vLLM's own {own} would leave full steps unrecorded"
+    why = f"{setup.sessions} sessions x {setup.depth + 1} tokens: the widest step is recorded, in every version"
     yield Flag("--max-cudagraph-capture-size", (str(padded(widest)),), why)
     if draft.method == "dflash" and setup.variant.name in ("bf16", "fp8"):
         yield Flag("--moe-backend", ("triton",), "DeepGEMM does not work beside this draft (recipe); not for NVFP4")

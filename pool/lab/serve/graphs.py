@@ -24,9 +24,9 @@ def grid(most: int) -> list[int]:
     return [size for size in every if size <= most]
 
 
-def default_most(max_num_seqs: int) -> int:
-    """The largest recorded size where no flag says it (vLLM 0.25.1): two tokens a request, whatever the depth."""
-    return min(2 * max_num_seqs, MOST_CAPTURED)
+def default_most(max_num_seqs: int, depth: int, step_tokens: int) -> int:
+    """The largest recorded size where no flag says it: twice the widest step, within bounds (vLLM 0.25.1, vllm.py)."""
+    return max(grid(min(2 * max_num_seqs * (depth + 1), MOST_CAPTURED, step_tokens)), default=0)
 
 
 def padded(tokens: int) -> int:

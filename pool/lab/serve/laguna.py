@@ -35,8 +35,8 @@ def _dflash(repo: str, revision: str = "") -> Draft:
         _DRAFT_ATTENTION,
         _DRAFT_BYTES,
         DFLASH_DEPTH,
-        "about 1 B parameters, taken as BF16; six layers with a cache over the whole context reproduce the 926,683 "
-        "tokens that MiaAI-Lab published for 32.44 GiB",
+        "about 1 B parameters, taken as BF16; vLLM 0.25.1 keeps the whole context for its layers (laguna_dflash.py), "
+        "and six of them reproduce the 926,683 tokens that MiaAI-Lab published for 32.44 GiB",
         revision,
     )
 

@@ -20,8 +20,8 @@ BLOCK_TOKENS = 16
 ELEMENT_BYTES = {"fp8": 1.0, "bf16": 2.0, "q8_0": 34 / 32}
 """Bytes of one number in the cache. llama.cpp's q8_0 keeps a scale of two bytes for 32 numbers."""
 
-_NEARLY_EQUAL = 1.25
-"""Numbers of layers that differ by less than this are grouped by the greater one (vLLM, kv_cache_utils)."""
+_NEARLY_EQUAL = 1.5
+"""Numbers of layers that differ by less than this are grouped by the greater one (vLLM 0.25.1, kv_cache_utils.py)."""
 
 
 @frozen

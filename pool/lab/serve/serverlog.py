@@ -53,9 +53,12 @@ _PHASES: tuple[tuple[re.Pattern[str], Phase], ...] = tuple(
         (r"Loading \w* ?checkpoint shards|Loading safetensors|Load weight begin|load_tensors:", Phase.WEIGHTS),
         (r"Dynamo bytecode|torch\.compile|Compiling a graph|flashinfer.*[Cc]ompil|ninja|deep_gemm.*JIT", Phase.COMPILE),
         (r"\[Autotuner\]|autotuning process", Phase.TUNE),
-        (r"Available KV cache memory|GPU KV cache size|KV Cache is allocated|llama_kv_cache", Phase.CACHE),
-        (r"Capturing CUDA graphs|Capture cuda graph begin", Phase.CAPTURE),
-        (r"Started server process|Application startup complete|server is listening|fired up", Phase.SERVING),
+        (
+            r"Available KV cache memory|GPU KV cache size|KV cache allocated|max_total_num_tokens=|llama_kv_cache",
+            Phase.CACHE,
+        ),
+        (r"Capturing CUDA graphs|Capture .*(?:graph|extend) begin", Phase.CAPTURE),
+        (r"Started server process|Application startup complete|listening on http|fired up", Phase.SERVING),
     )
 )
 _STEPS = re.compile(r"(?P<percent>\d{1,3})%.*?(?P<done>\d+)/(?P<of>\d+)")
@@ -176,7 +179,7 @@ _KNOWN = tuple(
 _FACTS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (name, re.compile(pattern))
     for name, pattern in (
-        ("version", r"vLLM (?:API server|engine).*?v?(\d+\.\d+\.\d+\S*)"),
+        ("version", r"(?:vLLM.*|█  )version v?(\d+\.\d+\.\d+[\w.+]*)"),
         ("weights_gib", r"Model loading took ([\d.]+) GiB"),
         ("load_seconds", r"Model loading took [\d.]+ GiB.*? and ([\d.]+) seconds"),
         ("kv_gib", r"Available KV cache memory: ([\d.]+) GiB"),

@@ -35,6 +35,10 @@ CACHES = {
 }
 DEVICE_COUNTS = (1, 2, 4, 8)
 MOST_DEPTH = 64
+LARGE_DEVICE_GIB = 70.0
+"""From here on vLLM has larger defaults."""
+
+VLLM_UTILIZATION = 0.92
 
 
 class ServeError(Exception):
@@ -134,6 +138,16 @@ class Setup:
         layers = tuple(_split(layer, self.devices) for layer in self.model.attention)
         blocks = self.engine is Engine.VLLM
         return Layout(layers, ELEMENT_BYTES[self.cache], step, self.model.recurrent, blocks)
+
+    @property
+    def vllm_sequences(self) -> int:
+        """Replies at once where vLLM's command does not say it (0.25.1, arg_utils.py)."""
+        return 1_024 if self.machine.memory_gib >= LARGE_DEVICE_GIB else 256
+
+    @property
+    def vllm_step_tokens(self) -> int:
+        """Tokens of one step where vLLM's command does not say it (0.25.1, arg_utils.py)."""
+        return 8_192 if self.machine.memory_gib >= LARGE_DEVICE_GIB else 2_048
 
     @property
     def reserved(self) -> int:

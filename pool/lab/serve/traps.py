@@ -10,7 +10,7 @@ from pool.lab.serve.setup import Setup
 from pool.lab.serve.shapes import GIB, Chip, Engine
 from pool_tools.frozen import frozen
 
-VLLM_DEFAULT_SEQS = 256
+MANY_SEQS = 256
 SPARK_MOST_STEP_TOKENS = 16_384
 SPARK_MOST_UTILIZATION = 0.88
 DEEP_DRAFT, DEEP_MOST_SEQS = 15, 16
@@ -47,7 +47,7 @@ class Subject:
     @property
     def sequences(self) -> int:
         """Replies at once, by the command."""
-        return self.args.number("--max-num-seqs") or VLLM_DEFAULT_SEQS
+        return self.args.number("--max-num-seqs") or self.setup.vllm_sequences
 
     @property
     def most_captured(self) -> int:
@@ -57,7 +57,9 @@ class Subject:
             return listed[-1]
         named = self.args.number("--max-cudagraph-capture-size")
         # A number off the grid is cut down to it: 42 becomes 40.
-        return max(grid(named), default=0) if named else default_most(self.sequences)
+        if named:
+            return max(grid(named), default=0)
+        return default_most(self.sequences, self.depth, self.setup.step_tokens)
 
     def draft_is(self, method: str) -> bool:
         """Whether the command speculates by this method."""
@@ -118,7 +120,9 @@ def _graphs(s: Subject) -> Iterator[Trap]:
             f"{s.most_captured}: fuller steps run unrecorded. One report went from 25 to 133 tokens a second by "
             "recording them.",
             f"--max-cudagraph-capture-size {_up(widest)}, or a smaller --max-num-seqs",
-            "vLLM 0.25.1 takes min(2 x max-num-seqs, 512); a public report of 6 requests by 7 tokens",
+            "a public report of 6 requests by 7 tokens; vLLM 0.25.1 itself takes twice the widest step, at most 512",
+            # Where nobody has named a number of replies, nobody says that so many will come.
+            refuse="--max-num-seqs" in s.args,
         )
 
 
@@ -171,12 +175,13 @@ def _context(s: Subject) -> Iterator[Trap]:
 def _many_sequences(s: Subject) -> Iterator[Trap]:
     if not (s.setup.machine.sm121 and s.draft_is("dflash")):
         return
-    if s.sequences >= VLLM_DEFAULT_SEQS:
+    if s.sequences >= MANY_SEQS:
         yield Trap(
             "default-sequences",
-            f"{s.sequences} replies at once (vLLM's default is {VLLM_DEFAULT_SEQS}) crashed a start with this draft.",
+            f"{s.sequences} replies at once: with {MANY_SEQS}, vLLM's least default, a start with this draft crashed.",
             "--max-num-seqs 8",
-            "a public report on a DGX Spark",
+            "a public report on a DGX Spark; another start there came up",
+            refuse=False,
         )
     elif s.depth >= DEEP_DRAFT and s.sequences > DEEP_MOST_SEQS:
         yield Trap(
@@ -218,7 +223,8 @@ def _draft_pair(s: Subject) -> Iterator[Trap]:
             "without a revision the newest upload is loaded. The one of 2026-08-01 is 99.7 GB instead of 71.9, and no "
             "draft token is accepted there.",
             f"--revision {s.setup.variant.revision}",
-            "discussions at the model's page; pool doctor and pool bench show acceptance",
+            "discussions at the model's page; pool bench shows acceptance",
+            refuse=False,
         )
 
 

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable
 
 START = """\
-(APIServer pid=11) INFO 11-30 10:00:00 [utils.py:299] vLLM API server version 0.25.1
+(APIServer pid=11) INFO 11-30 10:00:00 [api_utils.py:319] vLLM server version 0.25.1, serving model /m
 (EngineCore pid=12) INFO 11-30 10:00:09 [cuda.py:368] Using FLASHINFER attention backend out of potential backends: []
 (EngineCore pid=12) INFO 11-30 10:00:10 [nvfp4.py:190] Using 'FLASHINFER_CUTLASS' NvFp4 MoE backend
 \rLoading safetensors checkpoint shards:   0% Completed | 0/16 [00:00<?, ?it/s]\

@@ -11,10 +11,12 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from pool.lab.serve import weights
 from pool.lab.serve.catalog import MODELS
 from pool.lab.serve.command import main
 from pool.lab.serve.engines import quant_of
@@ -30,7 +32,12 @@ Run = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs the command here: its exit code, output and errors. No weights are here, and no programs of servers."""
+    """Runs the command here: its exit code, output and errors. No weights are here, nor servers; the disk has room."""
+
+    def room(_: Path) -> SimpleNamespace:
+        return SimpleNamespace(free=10**15)
+
+    monkeypatch.setattr(weights.shutil, "disk_usage", room)
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
@@ -133,11 +140,28 @@ def test_a_command_of_ones_own_is_checked(run: Run) -> None:
     code, _, err = run("--on", "spark", "--command", f"{serve} --moe-backend triton")
     assert code == 3
     assert "moe-triton-nvfp4" in err
-    code, out, _ = run("--on", "spark", "--command", f"{serve} --max-num-seqs 8", "--json")
+    code, out, _ = run("--on", "spark", "--command", f"{serve} --gpu-memory-utilization 0.8", "--json")
     assert code == 0
     value = json.loads(out)
     assert value["url"] == "http://127.0.0.1:8123/health"
     assert {trap["name"] for trap in value["traps"]} == {"parser", "tool-choice"}
+
+
+PUBLISHED = """vllm serve poolside/Laguna-S-2.1-NVFP4 --speculative-config
+ '{"method":"dflash","model":"poolside/Laguna-S-2.1-DFlash-NVFP4","num_speculative_tokens":3}'
+ --tool-call-parser poolside_v1 --reasoning-parser poolside_v1 --enable-auto-tool-choice
+ --kv-cache-dtype fp8 --max-model-len 65536 --gpu-memory-utilization 0.80"""
+"""The command of a published measurement on a DGX Spark, which ran."""
+
+
+def test_a_published_command_is_noted_not_refused(run: Run) -> None:
+    code, out, _ = run("--on", "spark", "--command", PUBLISHED, "--json")
+    assert code == 0
+    found = {trap["name"]: trap["refuse"] for trap in json.loads(out)["traps"]}
+    assert found == {"capture-maximum": False, "default-sequences": False, "draft-revision": False}
+    code, _, err = run("--on", "spark", "--command", PUBLISHED.replace(":3}", ":5}"))
+    assert code == 3
+    assert "draft-depth-grid" in err
 
 
 def test_one_that_nobody_knows_is_not(run: Run) -> None:
@@ -206,6 +230,17 @@ def test_no_start_without_weights(run: Run, programs: Path) -> None:
     assert code == 2
     assert "hf download poolside/Laguna-S-2.1-NVFP4" in err
     assert "--download" in err
+
+
+def test_no_start_on_a_disk_that_is_too_small(run: Run, programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def room(_: Path) -> SimpleNamespace:
+        return SimpleNamespace(free=10**10)
+
+    monkeypatch.setattr(weights.shutil, "disk_usage", room)
+    code, _, err = run("--on", "spark", "--venv", str(programs), "--watch", "--download")
+    assert code == 2
+    assert "71.9 GB are still to fetch" in err
+    assert "10.0 GB are free" in err
 
 
 def test_no_start_on_a_port_that_is_taken(run: Run) -> None:

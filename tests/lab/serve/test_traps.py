@@ -68,9 +68,7 @@ def test_every_variant_has_a_command_without_traps() -> None:
         ("--max-num-batched-tokens 16K", "step-tokens"),
         ("--max-model-len 1048576", "context-too-long"),
         ("--gpu-memory-utilization 0.6", "no-cache"),
-        ("--max-num-seqs 256 --max-cudagraph-capture-size 1024", "default-sequences"),
         ('--speculative-config {"method":"dflash","model":"poolside/Laguna-XS-2.1-DFlash"}', "draft-pair"),
-        ("--revision main", "draft-revision"),
         ('--override-generation-config {"min_p":0.05}', "sampling-default"),
         ("--tool-call-parser hermes", "parser"),
         ("--kv-cache-dtype nvfp4", "cache-nvfp4"),
@@ -116,6 +114,8 @@ def test_other_precisions_need_the_backend_that_nvfp4_refuses(variant: str) -> N
     ("extra", "env", "name"),
     [
         ("--gpu-memory-utilization 0.95", {}, "shared-memory"),
+        ("--revision main", {}, "draft-revision"),
+        ("--max-num-seqs 256 --max-cudagraph-capture-size 1024", {}, "default-sequences"),
         ("--host 0.0.0.0", {}, "open-door"),
         ("", {"VLLM_USE_V2_MODEL_RUNNER": "1"}, "runner-v2"),
     ],
@@ -141,8 +141,10 @@ def test_the_grid() -> None:
     assert grid(42)[-1] == 40
     assert grid(300)[-3:] == [256, 272, 288]
     assert aligned_depths() == [1, 3, 7, 15]
-    assert default_most(8) == 16
-    assert default_most(1_000) == 512
+    assert default_most(8, 3, 4_096) == 64
+    assert default_most(8, 0, 4_096) == 16
+    assert default_most(1_000, 3, 4_096) == 512
+    assert default_most(1_000, 3, 100) == 96
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from pool.events import ChangedFile, Usage
 from pool.headless.columns import cut, cut_front, home_short, pad, terminal_columns, width
 from pool.headless.plain import one_line
 from pool.headless.undo import session_named
-from pool.sessions.log import read_rows
+from pool.sessions.log import in_use, read_rows
 from pool.sessions.report import duration, percent
 from pool.sessions.rewinds import effective
 from pool.sessions.store import NoSuchSession, clock, short_id
@@ -65,6 +65,7 @@ def main(argv: Sequence[str]) -> int:
         return int(error.code or 0)
     try:
         found = session_named(args.session, args.dir)
+        at_work = in_use(found.path)
         rows, _ = read_rows(found.path.read_bytes())
     except NoSuchSession as error:
         return complain(str(error), EXIT_USAGE, "report")
@@ -74,22 +75,22 @@ def main(argv: Sequence[str]) -> int:
     runs = [result_of(run) for run in runs_of(rows)]
     summary = summarized(rows, found.path)
     if args.json:
-        print(json.dumps(_row(summary, runs), ensure_ascii=True))
+        print(json.dumps(_row(summary, runs, at_work=at_work), ensure_ascii=True))
         return 0
-    for line in shown(summary, runs, terminal_columns() or WIDE_COLUMNS):
+    for line in shown(summary, runs, terminal_columns() or WIDE_COLUMNS, at_work=at_work):
         sys.stdout.write(f"{line}\n")
     return 0
 
 
-def _row(summary: Summary, runs: Sequence[RunResult]) -> dict[str, Any]:
+def _row(summary: Summary, runs: Sequence[RunResult], *, at_work: bool) -> dict[str, Any]:
     about = {"session": summary.id, "name": summary.name, "workspace": summary.workspace, "created": summary.created}
-    open_points = list(unverified(runs))
+    open_points = list(unverified(runs, at_work=at_work))
     head = {"type": REPORT_TYPE, "v": REPORT_VERSION, **about, "not_verified": open_points}
     return {**head, "runs": [run.to_dict() for run in runs]}
 
 
-def shown(summary: Summary, runs: Sequence[RunResult], columns: int) -> Iterator[str]:
-    """The report as lines of at most so many columns."""
+def shown(summary: Summary, runs: Sequence[RunResult], columns: int, *, at_work: bool = False) -> Iterator[str]:
+    """The report as lines of at most so many columns. at_work: a process has the session open."""
     about = [home_short(summary.workspace), clock(summary.created), _plural(len(runs), "prompt")]
     yield cut(f"{short_id(summary.id)} {summary.name or summary.title} · {' · '.join(about)}", columns)
     if not runs:
@@ -98,18 +99,19 @@ def shown(summary: Summary, runs: Sequence[RunResult], columns: int) -> Iterator
     last = runs[-1]
     yield cut(f"{last.model} at {last.server}, mode {last.mode}, sandbox {last.sandbox}", columns)
     before = ""
-    for label, value in _lines(runs, columns - LABEL_COLUMNS):
+    for label, value in _lines(runs, columns - LABEL_COLUMNS, at_work=at_work):
         yield pad(label if label != before else "", LABEL_COLUMNS) + cut(value, columns - LABEL_COLUMNS)
         before = label
 
 
-def _lines(runs: Sequence[RunResult], room: int) -> Lines:
+def _lines(runs: Sequence[RunResult], room: int, *, at_work: bool) -> Lines:
     last = runs[-1]
     yield from _few("asked", (_first_line(run.prompt) for run in runs), len(runs), MOST_PROMPTS)
     why = f": {last.detail}" if last.detail else ""
-    yield "ended", f"{last.reason} (exit {last.exit_code}){why}" if last.reason else "no end: killed, or still at work"
+    no_end = "not yet: it is at work (pool ps)" if at_work else "no end: its process was killed"
+    yield "ended", f"{last.reason} (exit {last.exit_code}){why}" if last.reason else no_end
     yield from (("done", line) for line in _answer(last.answer, room))
-    for point in unverified(runs):
+    for point in unverified(runs, at_work=at_work):
         yield "not verified", point
     yield from _changes(runs)
     commits = [name for run in runs for name in run.commits]
@@ -139,8 +141,8 @@ def _lines(runs: Sequence[RunResult], room: int) -> Lines:
     yield "tokens", f"{read}{', estimated' if usage.estimated else ''}"
 
 
-def unverified(runs: Sequence[RunResult]) -> Iterator[str]:
-    """What a person who takes over has to look at, as far as the log tells."""
+def unverified(runs: Sequence[RunResult], *, at_work: bool = False) -> Iterator[str]:
+    """What a person who takes over has to look at, as far as the log tells. at_work: the last run may go on."""
     if not runs:
         return
     last = runs[-1]
@@ -156,7 +158,8 @@ def unverified(runs: Sequence[RunResult]) -> Iterator[str]:
         yield "files were changed after the last test run"
     elif code and not tests and not last.tests.unbacked:
         yield f"{_plural(len(set(code)), 'file')} changed, and no test was run"
-    if cut_off := sum(call.status in ("interrupted", "") for run in runs for call in run.calls):
+    ended = runs[:-1] if at_work and not last.reason else runs
+    if cut_off := sum(call.status in ("interrupted", "") for run in ended for call in run.calls):
         yield f"{_plural(cut_off, 'call')} cut off in the middle"
 
 

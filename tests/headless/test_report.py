@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pool.agent.digest import result_of, runs_of
 from pool.headless.columns import width
 from pool.headless.report import main, shown
-from pool.sessions.log import read_rows
+from pool.sessions.log import SessionLog, read_rows
 from pool.sessions.store import by_id, sessions_folder
 from pool.sessions.summary import summarized
 from tests.cases.driver import ModelServer, Step, answer, call, driving
@@ -86,8 +86,12 @@ async def test_a_run_that_was_killed_is_told_as_such(tmp_path: Path, capsys: Cap
     cut = next(i for i, row in enumerate(rows) if row["type"] == "call.finished")
     path.write_bytes(b"".join(json.dumps(row).encode() + b"\n" for row in rows[:cut]))
     text = report(capsys, name)
-    assert "no end: killed, or still at work" in text
+    assert "no end: its process was killed" in text
     assert "not verified 1 call cut off in the middle" in text
+    with SessionLog(path, print):
+        text = report(capsys, name)
+    assert "not yet: it is at work" in text
+    assert "cut off" not in text
 
 
 _ANY: st.SearchStrategy[Any] = st.recursive(

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from pool.cli.themes import own_themes
 from pool.config.interface import AUTO_THEME, OnHangup
 from pool.config.settings import Settings, SettingsError
-from pool.facekit.live.place import Attachment
 from pool.headless.configured import as_text, settings_from
 from pool.headless.flags import add_session_flags, give_back_prompt
 from pool.headless.plain import safe
@@ -22,6 +21,7 @@ from pool.tui.browser import in_browser
 
 if TYPE_CHECKING:
     from pool.agent.control import Conversation
+    from pool.facekit.live.place import Attachment
 
 EXIT_USAGE = 2
 

@@ -6,14 +6,13 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from importlib.resources import files
 from pathlib import Path
 
 from pool.config.files import Places
 from pool.headless.columns import width
 from pool.headless.plain import safe
 from pool.tui.background import shows_many_colours
-from pool_themes import Colours, Theme, ThemeError, load, names, own_names
+from pool_themes import Colours, Theme, ThemeError, load, names, own_names, source
 
 EXIT_USAGE = 2
 
@@ -80,7 +79,7 @@ def _file(name: str, own: Path) -> str:
     load(name, own)
     if name in own_names(own):
         return (own / f"{name}.toml").read_text(encoding="utf-8")
-    return (files("pool_themes") / "data" / f"{name}.toml").read_text(encoding="utf-8")
+    return source(name)
 
 
 def _list(own: Path) -> None:

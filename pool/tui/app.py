@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from textual import events, work
 from textual.app import ComposeResult
@@ -20,12 +21,11 @@ from pool.events import ApprovalAsked, Event, QuestionAsked, QueueChanged, RunFi
 from pool.facekit import images
 from pool.facekit.activity import Activity, opening_words
 from pool.facekit.driver import driver_for
-from pool.facekit.live.place import Attachment
 from pool.facekit.recall import Recall
 from pool.tui.actions import WATCH_SECONDS, Actions
 from pool.tui.approval import ApprovalPanel
 from pool.tui.attention import guess, notification, window_title
-from pool.tui.base import TerminalApp
+from pool.tui.base import BEHIND_PANELS, TerminalApp
 from pool.tui.completion import Completion, Offer
 from pool.tui.diffwidth import DIFF_CELLS
 from pool.tui.firststart import FirstStart
@@ -48,8 +48,8 @@ from pool.tui.transcript.widget import Transcript
 from pool.tui.vibox import ViPromptBox
 from pool_themes import DEFAULT, Theme
 
-BEHIND_PANELS = frozenset({"escape", "interrupt", "suspend"})
-"""Actions of the app that work while a panel lies over it."""
+if TYPE_CHECKING:
+    from pool.facekit.live.place import Attachment
 
 
 class PoolApp(TerminalApp):

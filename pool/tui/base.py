@@ -41,6 +41,10 @@ RELOAD_SECONDS = 1.0
 """How often the file of a theme of the user's own is looked at, while one is in use."""
 
 
+BEHIND_PANELS = frozenset({"escape", "interrupt", "suspend"})
+"""Actions of the app that work while a panel lies over it."""
+
+
 @frozen
 class Fault:
     """An error of the interface itself. trace is for its makers, without the values of variables."""

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from pool.config.interface import AUTO_THEME
 from pool.config.settings import Settings
 from pool.facekit.comeback import come_back
-from pool.facekit.live.place import Attachment
 from pool.facekit.plain import plain
 from pool.tui.app import PoolApp
 from pool.tui.background import Question, theme_for
@@ -25,6 +24,7 @@ from pool_themes import ThemeError, load
 
 if TYPE_CHECKING:
     from pool.agent.control import Conversation
+    from pool.facekit.live.place import Attachment
 
 EXIT_INTERNAL = 1
 EXIT_USAGE = 2

@@ -10,8 +10,6 @@ from __future__ import annotations
 import re
 import tomllib
 from dataclasses import dataclass, fields
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, cast
 
@@ -107,7 +105,7 @@ def load(name: str, own: Path | None = None) -> Theme:
         return parse(name, _own_text(name, own / f"{name}.toml"))
     if name not in _packaged():
         raise ThemeError(f"there is no theme {name!r}; there are {', '.join(names(own))}")
-    return parse(name, (_data() / f"{name}.toml").read_text(encoding="utf-8"))
+    return parse(name, source(name))
 
 
 def parse(name: str, text: str) -> Theme:
@@ -167,12 +165,17 @@ def _own_text(name: str, path: Path) -> str:
 
 
 def _packaged() -> tuple[str, ...]:
-    return tuple(sorted(f.name.removesuffix(".toml") for f in _data().iterdir() if f.name.endswith(".toml")))
+    return tuple(sorted(f.stem for f in _data().glob("*.toml")))
 
 
-def _data() -> Traversable:
-    """The folder of theme files, on disk or in an archive."""
-    return files(__name__) / "data"
+def source(name: str) -> str:
+    """The file of a theme of Pool's own. Raises `OSError` where there is none."""
+    return (_data() / f"{name}.toml").read_text(encoding="utf-8")
+
+
+def _data() -> Path:
+    """The folder of theme files, beside this module."""
+    return Path(__file__).parent / "data"
 
 
 def _check_keys(name: str, where: str, found: set[str], wanted: set[str]) -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pool.lab.serve.catalog import MODELS
 from pool.lab.serve.container import RUNTIMES, container_name, in_container
 from pool.lab.serve.engines import command_for, health_path
 from pool.lab.serve.flags import Arguments, Command, Flag, read_flags
@@ -86,6 +87,8 @@ def advise_own(text: str, url: str, machine: str, env: Mapping[str, str]) -> Adv
         raise ServeError(f"--command cannot be read as words of a shell: {error}") from None
     if not words:
         raise ServeError("--command is empty")
+    if url and not url.startswith("http://"):
+        raise ServeError(f"--url has to begin with http://: {url!r}")
     command = Command((words[0],), tuple(read_flags(words[1:])))
     arguments = Arguments.of(words)
     engine = _engine_of(words)
@@ -125,7 +128,10 @@ def _setup_of(words: Sequence[str], arguments: Arguments, machine: str) -> Setup
 
 
 def _reachable(host: str) -> str:
-    return "127.0.0.1" if host in ("", "0.0.0.0", "::", "localhost") else host
+    """The host of an address under which a server that listens there is reached from here."""
+    if host in ("", "0.0.0.0", "::", "localhost"):
+        return "127.0.0.1"
+    return f"[{host}]" if ":" in host else host
 
 
 def rows(setup: Setup) -> list[Row]:
@@ -196,6 +202,28 @@ def plan_json(setup: Setup) -> dict[str, Any]:
             for r in rows(setup)
         ],
     }
+
+
+def list_json() -> list[dict[str, Any]]:
+    """All profiles for programs, each figure with its source."""
+    return [
+        {
+            "name": model.name,
+            "source": model.source,
+            "variants": [
+                {
+                    "name": variant.name,
+                    "repo": variant.repo,
+                    "weights_bytes": variant.weights_bytes,
+                    "context": variant.context,
+                    "engines": [engine.value for engine in variant.engines],
+                    "source": variant.source,
+                }
+                for variant in model.variants
+            ],
+        }
+        for model in MODELS.values()
+    ]
 
 
 def _flag(flag: Flag) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from pool.lab.serve.advice import Advice, advise, advise_own, as_json
+from pool.lab.serve.advice import Advice, advise, advise_own, as_json, list_json
 from pool.lab.serve.container import RUNTIMES
 from pool.lab.serve.machines import MACHINES
 from pool.lab.serve.memory import ELEMENT_BYTES
@@ -118,6 +118,9 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _act(args: argparse.Namespace, own: Sequence[str], extra: Sequence[str]) -> int:
+    if args.list and args.json:
+        print(json.dumps(list_json(), indent=2))
+        return 0
     if args.list:
         return _print(list_lines())
     if len(args.model) > 1:

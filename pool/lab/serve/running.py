@@ -77,6 +77,8 @@ def watch(advice: Advice, env: Mapping[str, str], pace: Pace, *, as_json: bool) 
     _clear_container(advice, port)
     try:
         return asyncio.run(_watch(advice, launch, face, pace, times))
+    except BrokenPipeError:
+        raise
     except OSError as error:
         raise ServeError(f"{error.filename or launch.log}: {error.strerror}") from None
 
@@ -108,7 +110,8 @@ async def _watch(advice: Advice, launch: Launch, face: TextFace | JsonFace, pace
 @contextlib.contextmanager
 def _signals(watching: Watch) -> Generator[None]:
     loop = asyncio.get_running_loop()
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    # nohup has SIGHUP ignored, and means it.
+    numbers = [n for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if signal.getsignal(n) is not signal.SIG_IGN]
     for number in numbers:
         loop.add_signal_handler(number, watching.stop)
     try:

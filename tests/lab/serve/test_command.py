@@ -118,6 +118,12 @@ def test_all_profiles(run: Run, words: tuple[str, ...]) -> None:
         assert all(variant.repo in out for variant in model.variants)
 
 
+def test_all_profiles_for_programs(run: Run) -> None:
+    value = json.loads(run("list", "--json")[1])
+    assert [model["name"] for model in value] == list(MODELS)
+    assert all(variant["source"] for model in value for variant in model["variants"])
+
+
 @pytest.mark.parametrize("word", ["s", "laguna-s-2.1", "poolside/Laguna-S-2.1-INT4", "laguna-s-2.1-fp8"])
 def test_names(run: Run, word: str) -> None:
     assert run(word, "--on", "b200")[0] == 0
@@ -186,6 +192,7 @@ def test_one_that_nobody_knows_is_not(run: Run) -> None:
         (["--on", "apple", "--container", "docker"], "no container image"),
         (["--command", "'"], "cannot be read"),
         (["--command", " "], "empty"),
+        (["--command", "x", "--url", "https://h/"], "http://"),
         (["--uninstall"], "not there"),
         (["--on", "spark", "--watch"], "cannot be run"),
         (["plan", "--command", "my-server"], "no profile of that"),

@@ -102,7 +102,10 @@ def test_faults_and_wrong_uses(desk: Desk, pool: Pool) -> None:
 def test_trust_covers_what_was_shown_and_nothing_more(desk: Desk, pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     desk.skill("work/.pool/skills/one")
     desk.skill("home/.agents/skills/one")
+    desk.command("home/.config/pool/commands/same.md", "mine")
+    desk.command("work/.pool/commands/same.md", "theirs")
     code, out, err = pool("config", "trust")
+    assert "it takes the place of ~/.config/pool/commands/same.md" in out
     assert code == 2
     assert "it may take the place of ~/.agents/skills/one" in out
     assert "nobody is there to ask" in err
@@ -111,7 +114,7 @@ def test_trust_covers_what_was_shown_and_nothing_more(desk: Desk, pool: Pool, mo
     desk.skill("work/.pool/skills/two")
     assert ".pool/skills/two is a skill" in pool("config", "trust", "--yes")[1]
     assert pool("config", "untrust")[1] == "trust is taken back\n"
-    assert pool("skills")[1].count("waits for trust") == 2
+    assert pool("skills")[1].count("waits for trust") == 3
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from pathlib import Path
 from pool.agent.commands.table import taken_names
 from pool.config.files import Places
 from pool.extend.customcommands.command import CustomCommand
-from pool.extend.customcommands.finding import find_commands
+from pool.extend.customcommands.finding import FoundCommands, find_commands
 from pool.extend.skills.finding import FoundSkills, find_skills
 from pool.extend.skills.skill import FILE, Skill
 from pool.extend.skills.using import files_of
@@ -31,7 +31,7 @@ def waiting(workspace: Path, places: Places) -> Waiting:
     skills = find_skills(workspace, places)
     commands = find_commands(workspace, places, taken_names())
     lines = [line for skill in skills.waiting for line in _skill(skill, skills)]
-    lines += [line for command in commands.waiting for line in _command(command)]
+    lines += [line for command in commands.waiting for line in _command(command, commands)]
     return Waiting(tuple(lines), {one.place: one.digest for one in (*skills.waiting, *commands.waiting)})
 
 
@@ -49,6 +49,8 @@ def _skill(skill: Skill, found: FoundSkills) -> Iterator[str]:
         yield f"      it may take the place of {other.place}"
 
 
-def _command(command: CustomCommand) -> Iterator[str]:
+def _command(command: CustomCommand, found: FoundCommands) -> Iterator[str]:
     yield f"{command.place} is a command, /{command.name}: {command.description}"
     yield "      its text becomes the prompt when you type it; read it first"
+    if (other := found.named(command.name)) is not None:
+        yield f"      it takes the place of {other.place}"

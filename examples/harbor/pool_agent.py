@@ -48,7 +48,7 @@ class Pool(BaseInstalledAgent):
 
     @override
     def get_version_command(self) -> str:
-        return f"{self._path()} pool --version"
+        return f"{self._program()} --version"
 
     @override
     def parse_version(self, stdout: str) -> str:
@@ -67,12 +67,12 @@ class Pool(BaseInstalledAgent):
     @with_prompt_template
     async def run(self, instruction: str, environment: BaseEnvironment, context: AgentContext) -> None:
         left = self.environment_logs_dir / LEFT
-        command = ["pool", "run", "-o", "json", "--sandbox", "external", "--mode", "allow-all"]
+        command = [self._program(), "run", "-o", "json", "--sandbox", "external", "--mode", "allow-all"]
         command += ["--artifacts", str(left), *self._flags]
         if self.model_name:
             command += ["--model", self.model_name.rpartition("/")[2]]
         # On stdin, so that an instruction that begins with a dash is none of the flags.
-        line = f"printf %s {shlex.quote(instruction)} | {self._path()} {shlex.join([*command, '-'])} >/dev/null; code=$?"
+        line = f"printf %s {shlex.quote(instruction)} | {shlex.join([*command, '-'])} >/dev/null; code=$?"
         await self.exec_as_agent(environment, command=f"{line}; case $code in {JUDGED}) ;; *) exit $code;; esac")
 
     @override
@@ -89,5 +89,6 @@ class Pool(BaseInstalledAgent):
         context.n_cache_tokens = usage["cached"]
         context.metadata = {key: result[key] for key in ("reason", "exit_code", "turns", "seconds", "session")}
 
-    def _path(self) -> str:
-        return f'PATH="{HOME}/bin:$PATH"'
+    def _program(self) -> str:
+        """By its path, and not by PATH: the `python` of the model's commands is the task's, not the one of Pool."""
+        return "pool" if self._wheel is None else f"{HOME}/bin/pool"

@@ -89,6 +89,25 @@ except SystemExit:
     print(json.dumps(loaded[0]))
 """
 
+# The answer to the first message of an editor; what a session is made of is imported behind it.
+INITIALIZE = """
+import asyncio, json, sys
+import pool.cli.acp, pool.acp.command
+from pool.acp.agent import AcpAgent
+from pool.acp.peer import Peer
+
+async def main():
+    told = asyncio.get_running_loop().create_future()
+    peer = Peer(lambda line: told.done() or told.set_result((json.loads(line), sorted(sys.modules))))
+    AcpAgent(peer, None)
+    peer.take(b'{"id": 1, "method": "initialize", "params": {"protocolVersion": 1}}')
+    message, loaded = await told
+    assert message["result"]["protocolVersion"] == 1
+    print(json.dumps(loaded))
+
+asyncio.run(main())
+"""
+
 HELP = """
 import json, sys
 from pool.cli.main import main
@@ -145,6 +164,13 @@ def test_help_and_version_import_next_to_nothing(tmp_path: Path, argv: tuple[str
     loaded = loaded_by(HELP, tmp_path, *argv)
     unneeded = {"asyncio", "dataclasses", "pool.agent", "pool.config", "pool.events", "pool.sessions", "pool_tools"}
     assert loaded & (NEVER_AT_START | ONLY_FOR_THE_SCREEN | ONLY_FOR_HTTP | unneeded) == set()
+
+
+def test_an_editor_is_answered_before_the_agent_is_imported(tmp_path: Path) -> None:
+    loaded = loaded_by(INITIALIZE, tmp_path)
+    assert "pool.acp.peer" in loaded
+    assert loaded & (NEVER_AT_START - {"acp"} | ONLY_FOR_THE_SCREEN | ONLY_FOR_HTTP) == set()
+    assert not {name for name in loaded if name.startswith(("pool.agent", "pool.config", "pool.sessions", "pool.wire"))}
 
 
 def test_the_interface_paints_before_the_agent_is_imported(tmp_path: Path) -> None:

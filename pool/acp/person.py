@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from pool.acp.errors import Gone, RpcError
 from pool.acp.peer import Peer
-from pool.acp.toolcalls import diff_parts, fenced, kind_of, locations_of, text_content
+from pool.acp.toolcalls import diff_parts, fenced, kind_of, locations_of, one_title, text_content
 from pool.agent.commands import Ask
 from pool.agent.ids import new_id
 from pool.facekit.approving import choices
@@ -26,13 +26,14 @@ _GONE = ApprovalAnswer(False, "program", "The editor could not be asked.")
 
 @dataclass(slots=True)
 class Person:
-    """tell sends an update of the session; caught_up waits until the client has been told all that a question is about;
-    cancel ends the turn.
+    """title gives what a call was announced as; tell sends an update of the session; caught_up waits until the client
+    has been told all that a question is about; cancel ends the turn.
     """
 
     peer: Peer
     session: Callable[[], str]
     folder: Callable[[], Path]
+    title: Callable[[str], str]
     tell: Callable[[Json], object]
     caught_up: Callable[[], Awaitable[None]]
     cancel: Callable[[], object]
@@ -68,9 +69,12 @@ class Person:
         reasons = "\n".join(line for line in (request.why, request.policy) if line)
         if reasons:
             content.append(text_content(reasons))
+        # A later step of a call has more behind the call's id.
+        call = request.call_id if self.title(request.call_id) else request.call_id.rpartition(".")[0]
+        is_command = request.preview_kind == "command" and request.preview
         return {
-            "toolCallId": request.call_id.partition(".")[0] or request.call_id,
-            "title": " ".join(request.preview.split())[:200] if request.preview_kind == "command" else request.name,
+            "toolCallId": call or request.call_id,
+            "title": one_title(request.preview) if is_command else self.title(call) or request.name,
             "kind": kind_of(request.name, request.effect),
             "status": "pending",
             "content": content,

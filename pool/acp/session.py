@@ -61,10 +61,11 @@ class OpenSession:
         self._peer = peer
         self._client = client
         self._folder = folder
-        self._person = Person(
-            peer, lambda: self.id, lambda: folder, self.tell, self._caught_up, self.cancel, forms=client.forms
-        )
         self._updates = Updates(folder, terminals=client.terminals)
+        self._person = Person(
+            *(peer, lambda: self.id, lambda: folder, self._updates.title, self.tell, self._caught_up, self.cancel),
+            forms=client.forms,
+        )
         self._driver = Driver(
             settings,
             self._person,

@@ -46,7 +46,12 @@ def kind_of(name: str, effect: str) -> str:
 def title_of(body: CallProposed) -> str:
     """One line: the command itself, else what the call would do."""
     title = body.preview if body.preview_kind == "command" and body.preview else body.title or body.name
-    return clip(" ".join(title.split()), TITLE_CHARS)
+    return one_title(title)
+
+
+def one_title(text: str) -> str:
+    """A text as the title of a call: one line, of limited length."""
+    return clip(" ".join(text.split()), TITLE_CHARS)
 
 
 def locations_of(arguments: Mapping[str, Any], folder: Path) -> list[Json]:

@@ -59,6 +59,7 @@ class Updates:
     _kind: str = ""
     _waited: str = ""
     _skipped: int = 0
+    _titles: dict[str, str] = field(default_factory=dict[str, str])
     _diffs: set[str] = field(default_factory=set[str])
     _live: dict[str, LiveOutput] = field(default_factory=dict[str, LiveOutput])
 
@@ -147,10 +148,11 @@ class Updates:
         content = proposed_content(body, self.folder)
         if any(part["type"] == "diff" for part in content):
             self._diffs.add(call)
+        self._titles[call] = title_of(body)
         update: Json = {
             "sessionUpdate": "tool_call",
             "toolCallId": call,
-            "title": title_of(body),
+            "title": self._titles[call],
             "kind": kind_of(body.name, body.effect),
             "status": "pending",
             "content": content,
@@ -172,12 +174,17 @@ class Updates:
         }
         content = finished_content(body, shows_diff=call in self._diffs)
         self._diffs.discard(call)
+        self._titles.pop(call, None)
         live = self._live.pop(call, None)
         if live is not None and live.used_terminal:
             update["_meta"] = live.ended(body.data.get("exit_status"))
         elif content is not None:
             update["content"] = content
         return update
+
+    def title(self, call: str) -> str:
+        """What a call that is not done was announced as, "" for any other."""
+        return self._titles.get(call, "")
 
     def live_output(self, call: str) -> LiveOutput | None:
         """What a running call has printed, None for one that does not run."""

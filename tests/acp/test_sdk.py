@@ -79,7 +79,7 @@ async def test_a_task_from_the_first_word_to_a_second_session(tmp_path: Path) ->
             assert new.modes is not None
             done = await agent.prompt(session_id=new.session_id, prompt=[acp.text_block("Look, then write.")])
             assert done.stop_reason == "end_turn"
-            assert editor.asked == ["cat a.txt", "write"]
+            assert editor.asked == ["cat a.txt", "Create b.txt"]
             assert editor.written == ["b.txt"]
             option = await agent.set_config_option(config_id="mode", session_id=new.session_id, value="auto")
             assert option is not None

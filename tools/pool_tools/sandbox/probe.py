@@ -198,7 +198,8 @@ def _try_out(make: Callable[[Policy], Sandbox], policy: Policy, env: dict[str, s
         finally:
             sandbox.close()
         escaped = outside.exists() or in_home.exists()
-        in_home.unlink(missing_ok=True)
+        if in_home.exists():
+            in_home.unlink()
         return _judge(output.split("\n"), escaped, policy, (root / "inside").exists())
 
 

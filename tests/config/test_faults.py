@@ -157,6 +157,41 @@ def test_CONF_02_no_secret_of_a_configuration_is_shown(tmp_path: Path) -> None:
     assert not any(KEY.encode() in data for data in kept)
 
 
+WATCHED = """
+import sys
+def hook(event, args):
+    if event in ("socket.getaddrinfo", "socket.gethostbyname"):
+        print("NET", event, args[0], file=sys.stderr)
+    elif event in ("socket.connect", "socket.sendto") and isinstance(args[1], tuple):
+        print("NET", event, args[1], file=sys.stderr)
+sys.addaudithook(hook)
+from pool.cli.main import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_CONF_03_a_first_run_reaches_for_nothing_but_its_server(tmp_path: Path) -> None:
+    """No table of tokens and nothing else is fetched, and no name is looked up: a home with nothing in it."""
+    with running(SimSettings()) as sim:
+        env = user_of(tmp_path, "") | {"HOME": str(tmp_path), "TIKTOKEN_CACHE_DIR": str(tmp_path / "none")}
+        command = [sys.executable, "-c", WATCHED, "run", "--base-url", sim.url, "--mode", "accept-edits", "Say it."]
+        env["PYTHONPATH"] = os.pathsep.join(os.path.abspath(p) for p in sys.path if p)
+        done = subprocess.run(
+            command,
+            cwd=tmp_path,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_SECONDS,
+            check=False,
+        )
+    assert done.returncode == 0, done.stderr
+    reached = {line for line in done.stderr.splitlines() if line.startswith("NET")}
+    assert any("socket.connect" in line for line in reached)
+    assert {line for line in reached if "127.0.0.1" not in line} == set()
+
+
 def test_secrets_in_clear_are_warned_of(tmp_path: Path) -> None:
     home = Home(tmp_path, user="[server]\nbase_url = 'http://a:b@h'\napi_key = 'k'\n")
     home.files["user"].chmod(0o644)

@@ -113,7 +113,9 @@ def _setup_of(words: Sequence[str], arguments: Arguments, machine: str) -> Setup
     model = words[place] if 0 < place < len(words) else arguments.text("--model")
     draft = arguments.object("--speculative-config").get("num_speculative_tokens")
     try:
-        setup = choose(Wish(model=model, machine=machine, depth=draft if isinstance(draft, int) else 0))
+        # A folder mostly has the checkpoint's name.
+        name = Path(model).name if model.startswith("/") else model
+        setup = choose(Wish(model=name, machine=machine, depth=draft if isinstance(draft, int) else 0))
     except ServeError:
         return None
     setup = replace(

@@ -1,6 +1,7 @@
 """A program in a server's place: writes a server's log, then answers at a port, or ends, as its first word says.
 
-`python standin.py WHAT PORT`. What it writes has the form of vLLM's public logs; the values are the article's and ours.
+`python standin.py WHAT PORT`, or as `vllm serve ... --port PORT`, which is polite. What it writes has the form of
+vLLM's public logs; the values are the article's and ours.
 """
 
 from __future__ import annotations
@@ -109,4 +110,6 @@ WHAT: dict[str, Callable[[int], None]] = {
 }
 
 if __name__ == "__main__":
+    if sys.argv[1] == "serve":
+        polite(int(sys.argv[sys.argv.index("--port") + 1]))
     WHAT[sys.argv[1]](int(sys.argv[2]))

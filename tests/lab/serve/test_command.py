@@ -21,6 +21,7 @@ from pool.lab.serve.catalog import MODELS
 from pool.lab.serve.command import main
 from pool.lab.serve.engines import quant_of
 from pool.lab.serve.machines import MACHINES
+from tests.lab.serve import standin
 from tests.realserver.conftest import require_llamacpp
 
 REPOSITORY = Path(__file__).parents[3]
@@ -312,18 +313,19 @@ def state(tmp_path: Path) -> Path:
 
 
 class RealWatch:
-    """`pool serve --watch --json` as a process, over llama.cpp's own server."""
+    """`pool serve --watch --json` as a process; {port} in its arguments is a free one."""
 
-    def __init__(self, state: Path) -> None:
+    def __init__(self, state: Path, *arguments: str) -> None:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
-        server = f"{sys.executable} -m tests.lab.serve.llamacpp --port {self.port}"
+        words = [word.format(port=self.port) for word in arguments]
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "pool", "serve", "--watch", "--json", "--command", server],
+            [sys.executable, "-m", "pool", "serve", "--watch", "--json", *words],
             cwd=REPOSITORY,
             env=os.environ | {"XDG_STATE_HOME": str(state), "PYTHONPATH": os.pathsep.join(map(str, PYTHON_PATH))},
             stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
             text=True,
         )
         self.watchdog = threading.Timer(RUN_SECONDS, self.process.kill)
@@ -356,7 +358,7 @@ def servers(port: int) -> list[int]:
 def test_a_real_server_is_killed_and_then_pool_itself(state: Path) -> None:
     """The server is started again; with Pool it goes, so that nothing holds its memory."""
     require_llamacpp()
-    one = RealWatch(state)
+    one = RealWatch(state, "--command", f"{sys.executable} -m tests.lab.serve.llamacpp --port {{port}}")
     try:
         assert one.until("ready")["url"].endswith(f":{one.port}/health")
         [server] = servers(one.port)
@@ -373,3 +375,24 @@ def test_a_real_server_is_killed_and_then_pool_itself(state: Path) -> None:
     finally:
         one.end()
     assert "ready" in (state / "pool" / "serve" / f"{one.port}.log").read_text()
+
+
+def test_vllm_of_a_virtual_environment(state: Path, programs: Path) -> None:
+    """A program in its place: what it says of its cache is compared with the plan; SIGTERM ends it in order."""
+    program = programs / "bin" / "vllm"
+    program.write_text(f'#!/bin/sh\ntest "$MAX_JOBS" = 4 && exec {sys.executable} -S {standin.__file__} "$@"\n')
+    with (programs / "model.safetensors").open("wb") as file:
+        file.truncate(71_900_000_000)  # Of which nothing is on the disk.
+    wish = ("--on", "spark", "--draft", "0", "--context", "65536", "--port", "{port}", "--weights", str(programs))
+    one = RealWatch(state, *wish, "--venv", str(programs))
+    try:
+        one.until("ready")
+        assert one.until("fact")["moe_backend"] == "FLASHINFER_CUTLASS"
+        fact = one.until("fact")
+        one.process.send_signal(signal.SIGTERM)
+        one.until("stopped")
+        assert one.process.wait() == 0
+    finally:
+        one.end()
+    assert "977,533 tokens, 14.92 sessions of 65,536; 27.1 GiB were planned, and it counts with 4,096" in fact["words"]
+    assert (fact["kv_gib"], fact["step_tokens"]) == (27.11, 4_096)

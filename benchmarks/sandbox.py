@@ -48,7 +48,7 @@ async def timed(sandbox: Sandbox, root: Path) -> float:
 
 
 async def measure(root: Path, runs: int) -> list[Case]:
-    cases = [Case(NoSandbox())]
+    cases = [Case(NoSandbox(kept=True))]
     for tier in TIERS:
         found = probe(Policy((root,)), tiers=(tier,))
         if found.tier == tier:

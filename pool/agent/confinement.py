@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import os
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from pool.agent.unfinished import journals_folder
 from pool.agent.workspacestate import state_path
 from pool.config.settings import SandboxChoice, Settings, SettingsError
+from pool_tools.frozen import frozen
 from pool_tools.home import base_folder
 from pool_tools.network.session import SessionNetwork
 from pool_tools.private_process import keep_private
@@ -48,7 +49,7 @@ _HASH_CHARS = 12
 _PORTS = {"http": 80, "https": 443}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Confinement:
     """A probed sandbox, and the network of its commands. note tells people what is enforced and what not.
 
@@ -83,7 +84,7 @@ async def confine(settings: Settings, stack: AsyncExitStack) -> Confinement:
     network = await asyncio.to_thread(_network, settings) if settings.network not in ("", "off") else None
     if settings.sandbox is SandboxChoice.OFF:
         note = "it was switched off by --sandbox off"
-        return _made(settings, stack, Probe(NoSandbox(), note), network, note)
+        return _made(settings, stack, Probe(NoSandbox(kept=True), note), network, note)
     hidden = await asyncio.to_thread(HiddenFiles, settings.workspace, state_path(settings.workspace, _HIDDEN))
     policy = Policy(
         (settings.workspace,),

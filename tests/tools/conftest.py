@@ -70,7 +70,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def desk(folder: Path) -> Iterator[Desk]:
-    yield from make_desk(folder, NoSandbox())
+    yield from make_desk(folder, NoSandbox(kept=True))
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def confined(folder: Path) -> Iterator[Desk]:
 @pytest.fixture(params=["none", "bubblewrap"])
 def either(request: pytest.FixtureRequest, folder: Path) -> Iterator[Desk]:
     """A desk in each tier."""
-    yield from make_desk(folder, NoSandbox() if request.param == "none" else bubblewrap(folder))
+    yield from make_desk(folder, NoSandbox(kept=True) if request.param == "none" else bubblewrap(folder))
 
 
 def missing(reason: str) -> NoReturn:

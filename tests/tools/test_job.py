@@ -175,7 +175,7 @@ from pool_tools.toolbox import Toolbox
 from pool_tools.workspace import Workspace
 
 async def main(tier, folder, command):
-    sandbox = NoSandbox() if tier == "none" else probe(Policy((folder,))).sandbox
+    sandbox = NoSandbox(kept=True) if tier == "none" else probe(Policy((folder,))).sandbox
     toolbox = Toolbox(Workspace(folder), sandbox)
     job = next(t for t in toolbox.tools if t.spec.name == "job")
     print((await job.run({"action": "start", "command": command}, lambda _: None)).text, flush=True)

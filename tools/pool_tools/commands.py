@@ -16,7 +16,7 @@ from pool_tools.environment import clean_environment, find_program, why_no_progr
 from pool_tools.network.traffic import Flow
 from pool_tools.private import PrivateFolder, make_private
 from pool_tools.process import Ended, run_command
-from pool_tools.sandbox.base import CanOnlyRead, Sandbox
+from pool_tools.sandbox.base import CanOnlyRead, Sandbox, StartsAhead
 from pool_tools.sandbox.memscope import TakesScope, find_scope
 from pool_tools.sandbox.sharednet import SharesNetwork
 from pool_tools.sandbox.trial import only_reads
@@ -151,13 +151,15 @@ class Commands:
         return self._holds_reading
 
     def _sandbox_now(self) -> Sandbox:
-        """Blocks where the sandbox is still being probed, and before the first command for what bounds its memory."""
+        """Blocks where the sandbox is still being probed, and before the first command for what starts it."""
         if self._scoping and isinstance(self.sandbox, TakesScope):
             self._scoping = False
             if scope := find_scope(os.environ, self.workspace.roots):
                 self.sandbox.scope_memory(scope, self._memory_kept)
         if self.only_reading() and isinstance(self.sandbox, CanOnlyRead):
             return self.sandbox.read_only()
+        if isinstance(self.sandbox, StartsAhead):
+            self.sandbox.ready_to_start()
         return self.sandbox
 
     def protect_memory(self, kept: int) -> None:

@@ -322,7 +322,7 @@ def test_everything_dies_with_the_agent(cell: Cell) -> None:
         "from pool_tools.sandbox.base import NoSandbox, Policy\n"
         "from pool_tools.sandbox.probe import probe\n"
         "root = Path(sys.argv[1])\n"
-        "sandbox = NoSandbox() if sys.argv[2] == 'none' else probe(Policy((root,))).sandbox\n"
+        "sandbox = NoSandbox(kept=True) if sys.argv[2] == 'none' else probe(Policy((root,))).sandbox\n"
         "command = ('sh', '-c', f'setsid {sys.argv[3]}1 & {sys.argv[3]}2')\n"
         "asyncio.run(run_command(command, root, dict(os.environ), sandbox, 60, print))\n"
     )

@@ -1,8 +1,9 @@
-"""The agent's end of the process that starts confined commands: see `forkserver.py`."""
+"""The agent's end of the process that starts commands: see `forkserver.py`."""
 
 from __future__ import annotations
 
 import array
+import errno
 import json
 import os
 import select
@@ -14,13 +15,18 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pool_tools.sandbox.confine import Plan
+if TYPE_CHECKING:
+    from pool_tools.sandbox.confine import Plan
 
 ANSWER_SECONDS = 10.0
 """How long a command may take to start, on a machine that is short of memory."""
 
 KILLED = -signal.SIGKILL
+
+LONGEST_ARGUMENT_BYTES = 32 * os.sysconf("SC_PAGE_SIZE") - 1
+"""Of one argument, without its NUL: `MAX_ARG_STRLEN` of Linux (`linux/binfmts.h`)."""
 
 _SERVER = Path(__file__).with_name("forkserver.py")
 _LENGTH = struct.Struct("=I")
@@ -63,9 +69,11 @@ class ForkClient:
         return self._server.pid if self._server else 0
 
     def start(
-        self, argv: Sequence[str], cwd: Path, env: Mapping[str, str], plan: Plan, control: int, output: int
+        self, argv: Sequence[str], cwd: Path, env: Mapping[str, str], plan: Plan | None, control: int, output: int
     ) -> Forked:
-        """Run argv confined by plan, under a supervisor. Raises `OSError` if that cannot be."""
+        """Run argv under a supervisor, confined by plan if there is one. Raises `OSError` if that cannot be."""
+        if any(len(os.fsencode(argument)) > LONGEST_ARGUMENT_BYTES for argument in argv):
+            raise OSError(errno.E2BIG, os.strerror(errno.E2BIG))
         request = json.dumps({"argv": list(argv), "cwd": str(cwd), "env": dict(env), "plan": plan}).encode("ascii")
         with self._lock:
             try:
@@ -75,7 +83,7 @@ class ForkClient:
                 return self._ask(request, control, output)
 
     def ready(self) -> None:
-        """Start the server."""
+        """Start the server, and wait until it takes requests. Raises `OSError`."""
         with self._lock:
             self._connected()
 
@@ -91,10 +99,10 @@ class ForkClient:
         link.sendall(request)
         answer, received, _, _ = socket.recv_fds(link, _ANSWER.size, 1)
         if len(answer) < _ANSWER.size:
-            raise ConnectionResetError("The process that starts confined commands has ended.")
+            raise ConnectionResetError("The process that starts commands has ended.")
         (pid,) = _ANSWER.unpack(answer)
         if pid < 0:
-            raise OSError(-pid, f"A confined command cannot be started: {os.strerror(-pid)}")
+            raise OSError(-pid, f"A command cannot be started: {os.strerror(-pid)}")
         return Forked(pid, received[0])
 
     def _connected(self) -> socket.socket:
@@ -112,6 +120,14 @@ class ForkClient:
                     start_new_session=True,
                 )
             self._socket = near
+            try:
+                began = near.recv(_ANSWER.size)
+            except OSError:
+                began = b""
+            if len(began) < _ANSWER.size:
+                self._server.kill()  # nothing was started by it
+                self._stop()
+                raise ConnectionResetError("The process that starts commands did not begin.")
         return self._socket
 
     def _stop(self) -> None:

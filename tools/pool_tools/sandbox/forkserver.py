@@ -1,9 +1,10 @@
-"""Starts confined commands by forking: a new interpreter for each would take longer than most commands.
+"""Starts commands by forking, confined ones too: a new interpreter for each would take longer than most commands.
 
 Run as a program by an isolated interpreter. Descriptor 0 is a socket on which requests come: a length, with the
-command's control socket and output as descriptors, then JSON with argv, cwd, env and plan. The answer is the process
-id of the command's supervisor, with a process descriptor for it; or an error number, negative. When the other end is
-closed, every process below is killed.
+command's control socket and output as descriptors, then JSON with argv, cwd, env and plan, which is null for a command
+that is not confined. The answer is the process id of the command's supervisor, with a process descriptor for it; or an
+error number, negative. One answer of 0 comes first, when requests can be taken. When the other end is closed, every
+process below is killed.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ def main() -> None:
     supervisor.adopt_orphans()
     wake = supervisor.wake_on_signals()
     link = socket.socket(fileno=os.dup(0))
+    link.sendall(_ANSWER.pack(0))
     supervisors: set[int] = set()
     while True:
         readable, _, _ = select.select([link, wake], [], [])
@@ -101,14 +103,27 @@ def _supervise(request: dict[str, Any], control: int, output: int) -> None:
         os.dup2(output, 2)
         _close_others()
 
-        def confined() -> None:
-            os.chdir(request["cwd"])
-            confine.confine(request["plan"])
-
-        alone = request["plan"]["abi"] >= confine.SCOPES_SINCE_ABI and confine.confine_signals()
-        status = supervisor.supervise(request["argv"], request["env"], confined, alone)
+        status = _run(request)
     finally:
         os._exit(status)
+
+
+def _run(request: dict[str, Any]) -> int:
+    argv, env, plan = request["argv"], request["env"], request["plan"]
+
+    def confined() -> None:
+        os.chdir(request["cwd"])
+        confine.confine(plan)
+
+    if plan is not None:
+        alone = plan["abi"] >= confine.SCOPES_SINCE_ABI and confine.confine_signals()
+        return supervisor.supervise(argv, env, confined, alone)
+    try:
+        os.chdir(request["cwd"])
+    except OSError as error:
+        os.write(2, f"{request['cwd']}: {error.strerror}\n".encode("utf-8", "backslashreplace"))
+        return supervisor.NOT_STARTED
+    return supervisor.supervise(argv, env)
 
 
 def _close_others() -> None:

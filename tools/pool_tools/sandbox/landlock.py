@@ -5,6 +5,7 @@ For machines where nobody may make namespaces. Weaker than bubblewrap in what `L
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import hashlib
 import json
@@ -113,6 +114,10 @@ class Landlock:
             file.write_bytes(plan)
         launcher = (sys.executable, "-I", "-S", confine.__file__, str(file))
         return Launch((*launcher, *argv), self._environment(env))
+
+    def ready_to_start(self) -> None:
+        with contextlib.suppress(OSError):  # the command that is started next tells of it
+            self._forker.ready()
 
     def start(self, argv: Sequence[str], cwd: Path, env: Mapping[str, str], control: int, output: int) -> Process:
         self._forker.ready()

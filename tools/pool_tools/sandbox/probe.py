@@ -9,12 +9,13 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pool_tools.environment import clean_environment, find_program, why_no_program
+from pool_tools.frozen import frozen
 from pool_tools.private import private_folder, sweep_in_background
 from pool_tools.sandbox.base import (
     Access,
@@ -27,6 +28,7 @@ from pool_tools.sandbox.base import (
     Process,
     ReachesHosts,
     Sandbox,
+    StartsAhead,
 )
 from pool_tools.sandbox.bounds import Bounds
 from pool_tools.sandbox.bubblewrap import Bubblewrap
@@ -78,7 +80,7 @@ echo end
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Probe:
     """What was found. reason says why it is not the best tier, remedy what would help; both "" if it is."""
 
@@ -107,7 +109,7 @@ def probe(policy: Policy, environ: Mapping[str, str] | None = None, tiers: Seque
     sweep_in_background()
     environ = os.environ if environ is None else environ
     if policy.access is Access.FULL:
-        return Probe(NoSandbox(bounds=policy.bounds), "full access was asked for")
+        return Probe(NoSandbox(bounds=policy.bounds, kept=True), "full access was asked for")
     if policy.access is Access.EXTERNAL:
         tiers = [tier for tier in tiers if tier == "landlock"]
     failed: list[tuple[str, str]] = []
@@ -117,7 +119,7 @@ def probe(policy: Policy, environ: Mapping[str, str] | None = None, tiers: Seque
             return replace(found, reason="; ".join(why for why, _ in failed), remedy=failed[0][1] if failed else "")
         failed.append((found.reason, found.remedy))
     reason, remedy = "; ".join(why for why, _ in failed), failed[0][1] if failed else ""
-    return Probe(NoSandbox(policy.access is Access.EXTERNAL, policy.bounds), reason, remedy)
+    return Probe(NoSandbox(policy.access is Access.EXTERNAL, policy.bounds, kept=True), reason, remedy)
 
 
 def _bubblewrap(policy: Policy, environ: Mapping[str, str]) -> Probe:
@@ -272,6 +274,11 @@ class LazySandbox:
 
     def start(self, argv: Sequence[str], cwd: Path, env: Mapping[str, str], control: int, output: int) -> Process:
         return self.ready().sandbox.start(argv, cwd, env, control, output)
+
+    def ready_to_start(self) -> None:
+        sandbox = self.ready().sandbox
+        if isinstance(sandbox, StartsAhead):
+            sandbox.ready_to_start()
 
     def scratch_folder(self) -> tuple[Path, str] | None:
         sandbox = self.ready().sandbox

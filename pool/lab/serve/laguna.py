@@ -122,7 +122,7 @@ LAGUNA_S21 = Model(
             "poolside/Laguna-S-2.1-NVFP4-mlx",
             72 * GB,
             _CONTEXT,
-            "the makers' own export, four bits; its peak of memory was measured as 73.5 GB; mlx-lm 0.32.2 knows the layers",
+            "the makers' own export, four bits; a peak of 73.5 GB was measured; mlx-lm 0.32.2 knows the layers",
             engines=(Engine.MLX,),
             chips=(Chip.APPLE,),
             fp8_cache=False,

@@ -101,7 +101,7 @@ class Setup:
         """The set-up in a line."""
         several = f"{self.devices} x " if self.devices > 1 else ""
         name = f"{self.model.title} {self.variant.name.upper()}"
-        return f"{name} on {several}{self.machine.title}, by {self.engine.value}"
+        return f"{name} on {several}{self.machine.title}, by {self.engine.display}"
 
     @property
     def usable_bytes(self) -> float:

@@ -18,6 +18,11 @@ class Engine(StrEnum):
     LLAMACPP = "llama.cpp"
     MLX = "mlx"
 
+    @property
+    def display(self) -> str:
+        """Its name as its makers write it."""
+        return {"vllm": "vLLM", "sglang": "SGLang", "mlx": "mlx-lm"}.get(self.value, self.value)
+
 
 class Chip(StrEnum):
     """A family of accelerators, as far as it decides which weights and kernels run."""

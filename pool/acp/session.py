@@ -249,7 +249,7 @@ class OpenSession:
                     "(_poolside/session_steer)",
                 )
             await before.done.wait()
-        turn = self.turn = Turn(self.conversation, self._person, self._say, self._caught_up)
+        turn = self.turn = Turn(self.conversation, self._person, self._reply, self._say, self._caught_up)
         if input_id:
             self._inputs.append((input_id, text))
         try:
@@ -318,6 +318,9 @@ class OpenSession:
         if option == options.MODEL:
             await self._find_models()
         return self.options()
+
+    def _reply(self, text: str) -> None:
+        self.tell(self._updates.reply(text))
 
     def _say(self, text: str) -> None:
         self.tell(self._updates.remark(text))

@@ -35,13 +35,15 @@ FENCE = "```"
 
 @dataclass(slots=True)
 class Turn:
-    """One prompt at work. say shows a text as Pool's; caught_up waits until the client has been told all of it.
+    """One prompt at work. reply shows what a command answers, say a remark of Pool's; caught_up waits until the client
+    has been told all that has happened.
 
     proposed is the last plan that was proposed and not decided on.
     """
 
     conversation: Conversation
     person: Person
+    reply: Callable[[str], object]
     say: Callable[[str], object]
     caught_up: Callable[[], Awaitable[None]]
     cancelled: bool = False
@@ -97,7 +99,7 @@ class Turn:
     def _show(self, result: CommandResult) -> None:
         if text := answer_text(result):
             fence = FENCE if result.rows is not None or "\n" in text else ""
-            self.say(f"{fence}\n{text.replace(FENCE, '` ` `')}\n{fence}" if fence else text)
+            self.reply(f"{fence}\n{text.replace(FENCE, '` ` `')}\n{fence}" if fence else text)
 
     def _act(self, action: Action) -> str:
         """What a command leaves to a face; the prompt to work next, "" for none."""
@@ -105,13 +107,13 @@ class Turn:
             case ActionKind.SUBMIT:
                 return action.value
             case ActionKind.COPY:
-                self.say(action.value)
+                self.reply(action.value)
             case ActionKind.EDIT_PLAN:
-                self.say(f"send the plan as it should be, beginning with: /plan edited\n\n{action.value}")
+                self.reply(f"send the plan as it should be, beginning with: /plan edited\n\n{action.value}")
             case ActionKind.RESUME:
-                self.say(f"session {action.value} is among the sessions of the editor (session/list)")
+                self.reply(f"session {action.value} is among the sessions of the editor (session/list)")
             case _:
-                self.say("the editor has its own way for that")
+                self.reply("the editor has its own way for that")
         return ""
 
     async def _awaited(self, work: Coroutine[Any, Any, T]) -> T | None:

@@ -208,6 +208,11 @@ class Updates:
             case _:
                 pass
 
+    def reply(self, text: str) -> Json:
+        """What a command answers, as a message of its own; text is Markdown."""
+        self._kind = ""
+        return chunk("agent", f"{text}\n\n", new_id())
+
     def remark(self, text: str) -> Json:
         """Something that Pool says, as a message of its own."""
         self._kind = ""

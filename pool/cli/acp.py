@@ -54,7 +54,7 @@ def main(argv: Sequence[str]) -> int:
             "pool acp: folder and session are the editor's to say; leave out -C, -c, -r, --fork, --worktree\n"
         )
         return EXIT_USAGE
-    if sys.stdin.isatty():
+    if sys.stdin is not None and sys.stdin.isatty():
         sys.stderr.write("pool acp: waiting for JSON lines of an editor (pool acp --help); Ctrl-C ends\n")
     from pool.acp.command import serve
 

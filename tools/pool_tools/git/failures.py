@@ -6,7 +6,7 @@ import os
 import re
 import time
 
-from pool_tools.denials import explain
+from pool_tools.denials import Reach, explain
 from pool_tools.git.runner import Output
 from pool_tools.text import printable, visible
 
@@ -63,8 +63,8 @@ def lock_hint(text: str) -> str:
     )
 
 
-def failure(what: str, output: Output, contained: bool) -> str:
-    """A failed call for the model: git's own words, then what they mean. contained: a sandbox may be the reason."""
+def failure(what: str, output: Output, reach: Reach | None) -> str:
+    """A failed call for the model: git's own words, then what they mean. reach: a sandbox may be the reason."""
     told = "\n".join(part for part in (output.err, output.text.strip()) if part)
     if output.ended.timed_out:
         head = f"{what} took too long and was ended."
@@ -76,8 +76,8 @@ def failure(what: str, output: Output, contained: bool) -> str:
         head = f"{what} failed (exit {output.status})."
     hints = [hint for pattern, hint in _HINTS if pattern.search(told)]
     lock = lock_hint(told)
-    if contained and not hints and not lock:
-        hints += explain(told)
+    if reach is not None and not hints and not lock:
+        hints += explain(told, reach)
     parts = [head, printable(told), *(f"[{hint}]" for hint in (*hints, lock) if hint)]
     return "\n".join(part for part in parts if part)
 

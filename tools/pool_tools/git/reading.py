@@ -69,7 +69,8 @@ class Reader:
     def checked(self, what: str, output: Output) -> Output:
         """output, if git did it. Raises `ToolError` with its complaint if not."""
         if not output.ok:
-            raise ToolError(failure(what, output, self._git.commands.sandbox.contains_processes))
+            commands = self._git.commands
+            raise ToolError(failure(what, output, commands.reach() if commands.sandbox.contains_processes else None))
         return output
 
     def _paths(self, call: Call) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ class TextFace:
         self._width = width
         self._begun = time.monotonic()
         self._passing = False
-        self._share = -1
+        self._share = ("", 0)
 
     def __call__(self, said: Said) -> None:
         if said.passing and not self._live and not self._next_share(said.data):
@@ -39,7 +39,7 @@ class TextFace:
         self._out.flush()
 
     def _next_share(self, data: dict[str, Any]) -> bool:
-        share = data["done"] * _STEPS_SHOWN // data["of"]
+        share = (data["phase"], data["done"] * _STEPS_SHOWN // data["of"])
         changed, self._share = share != self._share, share
         return changed
 

@@ -24,7 +24,6 @@ from textual.signal import Signal
 from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
-from pool.tui.compositor import DirectScreen
 from pool.tui.keys import APP_KEYS, Bound
 from pool.tui.theming import PREFIX, textual_theme
 from pool_themes import DEFAULT, Theme, ThemeError
@@ -73,6 +72,10 @@ class TerminalApp(App[int], inherit_bindings=False):
         )
 
     def get_default_screen(self) -> Screen[None]:
+        try:
+            from pool.tui.compositor import DirectScreen
+        except ImportError:  # a Textual whose private parts have moved
+            return Screen(id="_default")
         return DirectScreen(id="_default")
 
     # -- colours ----------------------------------------------------------------------------------------------------

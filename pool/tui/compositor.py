@@ -3,11 +3,13 @@
 For any change Textual takes the rectangle around all changes, renders every widget that it touches, cuts their rows at
 each other's edges and puts them together. A change lies nearly always within one widget that nothing covers, twenty
 times a second while a reply streams; that widget's rows then go to the terminal as they are. Whatever else there is
-(overlaid widgets, a new layout, another screen on top) is left to Textual.
+(overlaid widgets, a new layout, another screen on top) is left to Textual. So is all of it where a later Textual lacks
+one of the private names that are used here.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -51,19 +53,28 @@ class PlacedStrips(CompositorUpdate):
 class DirectCompositor(Compositor):
     """Textual's compositor, with a short way for changes that lie within one uncovered widget."""
 
-    def render_update(
-        self, full: bool = False, screen_stack: list[Screen[Any]] | None = None, simplify: bool = False
-    ) -> RenderableType | None:
-        if full or self.size.region in self._dirty_regions:
-            return self._by_textual(full, screen_stack, simplify)
-        alone = self._take_alone()
-        rest = self._by_textual(full, screen_stack, simplify)
-        placed = [strip for widget, regions in alone.items() for strip in self._strips(widget, regions)]
-        return PlacedStrips(placed, rest) if placed else rest
+    direct = True
+    """Whether the short way is taken; not after it failed once, since it then does not fit this Textual."""
 
-    def _by_textual(self, full: bool, screen_stack: list[Screen[Any]] | None, simplify: bool) -> RenderableType | None:
-        made = super().render_update(full, screen_stack, simplify)  # pyright: ignore[reportUnknownMemberType] a screen's result is left open
-        return made
+    def render_update(self, full: bool = False, *args: Any, **named: Any) -> RenderableType | None:
+        placed = self._direct() if self.direct and not full else []
+        made = super().render_update(full, *args, **named)  # pyright: ignore[reportUnknownMemberType] a screen's result is left open
+        return PlacedStrips(placed, made) if placed else made
+
+    def _direct(self) -> list[PlacedStrip]:
+        """What the short way can draw; all other changes stay among `_dirty_regions`."""
+        before: set[Region] | None = None
+        try:
+            before = set(self._dirty_regions)
+            if self.size.region in before:
+                return []
+            alone = self._take_alone()
+            return [strip for widget, regions in alone.items() for strip in self._strips(widget, regions)]
+        except (AttributeError, TypeError, KeyError, ValueError):
+            self.direct = False
+            if before is not None:
+                self._dirty_regions = before
+            return []
 
     def _take_alone(self) -> dict[Widget, list[Region]]:
         """The changes that lie within one widget each; they are no longer among `_dirty_regions`."""
@@ -101,4 +112,5 @@ class DirectScreen(Screen[None]):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._compositor = DirectCompositor()
+        with contextlib.suppress(TypeError):
+            self._compositor = DirectCompositor()

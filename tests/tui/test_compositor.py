@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pyte
+import pytest
 from rich.console import RenderableType
 from rich.segment import Segment
 from textual._compositor import CompositorUpdate
@@ -13,7 +14,7 @@ from textual.screen import Screen
 from textual.strip import Strip
 from textual.widgets import Label, Static
 
-from pool.tui.compositor import DirectScreen, PlacedStrips
+from pool.tui.compositor import DirectCompositor, DirectScreen, PlacedStrips
 from pool.tui.transcript.answer import Answer
 from tests.tui.transcript.harness import TranscriptApp, settled
 
@@ -94,6 +95,24 @@ async def test_the_picture_is_the_one_that_textual_draws() -> None:
         await settled(pilot)
         assert look(app.terminal) == look(drawn_whole(app))
     assert app.direct > 5
+
+
+async def test_a_textual_without_a_private_name_draws_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(*_: object) -> None:
+        raise AttributeError("a name that this Textual does not have")
+
+    app = DirectApp()
+    async with app.run_test(size=(COLUMNS, ROWS)) as pilot:
+        await settled(pilot)
+        monkeypatch.setattr(DirectCompositor, "_only_widget", missing)
+        entry = app.transcript.add(Answer(), open_=True)
+        before = app.direct
+        for number in range(3):
+            app.transcript.append_text(entry, TEXT)
+            app.line.update(f"step {number}")
+            await settled(pilot)
+        assert look(app.terminal) == look(drawn_whole(app))
+    assert app.direct == before
 
 
 def test_strips_come_with_their_places() -> None:

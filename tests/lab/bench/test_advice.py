@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from pool.lab.bench.advice import advise
 from pool.lab.bench.bars import Bar, bar_lines
 from pool.lab.bench.charts import bar_chart
-from pool.lab.bench.corpus import Kind, corpus, deep
+from pool.lab.bench.corpus import Kind, corpus, deep, replayed
 from pool.lab.bench.counters import Speculation
 from pool.lab.bench.figures import figures
 from pool.lab.bench.kmodel import geometric
@@ -19,6 +21,7 @@ from pool.lab.bench.result import Measurement
 from pool.lab.bench.table import lines
 from pool.lab.bench.target import Fingerprint
 from pool.lab.bench.timeline import Counts, Mark, sample
+from pool.messages import Message, Role, encode
 
 SEED = geometric({1: 0.674, 8: 0.043, 15: 0.008})
 STEPS = 1_000
@@ -109,3 +112,17 @@ def test_bars() -> None:
     assert bar_lines(bars, 20, unicode=False)[1] == "  bb 1 ------"
     assert bar_lines([], 20) == []
     assert "&lt;b&gt;" in bar_chart("x", "<b>", [Bar("<i>", 1.0, "&")]).svg
+
+
+def test_prompts_of_a_session_are_sent_as_they_were(tmp_path: Path) -> None:
+    tool = {"type": "function", "function": {"name": "read", "parameters": {}}}
+    said = [("system", "Be brief."), ("user", "Mend it."), ("assistant", "Done."), ("user", "Häh?")]
+    rows: list[dict[str, object]] = [
+        {"type": "head.set", "head": json.dumps({"model": "m", "tools": [tool]})},
+        *({"type": "message.added", "role": r, "text": encode(Message(Role(r), t)).data.decode()} for r, t in said),
+    ]
+    log = tmp_path / "s.jsonl"
+    log.write_text("".join(json.dumps({"seq": at, **row}) + "\n" for at, row in enumerate(rows)), encoding="utf-8")
+    first, second = replayed([log])
+    assert (first.kind, first.tools, len(first.encoded), len(second.encoded)) == (Kind.REPLAY, (tool,), 2, 4)
+    assert json.loads(second.encoded[-1]) == {"role": "user", "content": "Häh?"}

@@ -14,7 +14,7 @@ from pool.agent.commands import Action, ActionKind, CommandResult, execute
 from pool.agent.control import Busy, Conversation
 from pool.events import STOP_TABLE, PlanProposed, RunFinished, StopReason
 from pool.facekit.answers import answer_text
-from pool.facekit.planasking import line_for, plan_question
+from pool.facekit.planasking import has_steps, line_for, plan_question
 from pool.facekit.words import closing_words
 from pool.ports import Answer
 
@@ -79,7 +79,7 @@ class Turn:
         except Busy as error:
             raise RpcError(INVALID_REQUEST, str(error)) from None
         await self.caught_up()
-        if self.cancelled or self.proposed is None:
+        if self.cancelled or self.proposed is None or not has_steps(self.proposed.text):
             return ""
         question = plan_question(self.proposed.mode)
         chosen = await self._awaited(self.person.choose(question.text, question.choices, "switch_mode"))

@@ -15,7 +15,7 @@ from pool.events import Body, PlanDecided, PlanProposed, RunFinished, StopReason
 
 ASK = (
     "[Pool] Plan mode: nothing may be changed now. If a change is asked for, look at what matters and answer with the "
-    "plan alone: the goal, the steps in order with the files of each, how they are checked. The user edits or approves "
+    "plan alone: the goal, the numbered steps with the files of each, how they are checked. The user edits or approves "
     "it first."
 )
 """What is added to each prompt in plan mode."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
@@ -12,6 +13,17 @@ from pool.events import Body, PlanDecided, PlanProposed, RunFinished, RunStarted
 from pool.ports import Answer, Question
 
 _MODES = (Mode.AUTO, Mode.ACCEPT_EDITS, Mode.DEFAULT)
+_STEP = re.compile(
+    r"\s*(?:[-*+]\s+)?(?:(?:#+\s*|\*\*|__)(?:\w+\s+)?|step\s+)?\d{1,3}[.):](?:[\s*_]|$)|\s*[-*+]\s+\[[ xX]\]\s",
+    re.IGNORECASE,
+)
+"""A line that begins a step: `1. look`, `### Step 2: mend`, `**3)** test`, `- [ ] look`."""
+
+_FENCE = re.compile(r"\s*(?:```|~~~)")
+
+NO_STEPS = "no steps, so no plan to ask about; /plan approve takes it as one"
+"""Said of an answer in plan mode that reads like the answer to a question."""
+
 _EDIT, _DROP = "no, edit it first", "no, drop it"
 
 
@@ -32,6 +44,17 @@ def line_for(answer: Answer) -> str:
         case text:
             chosen = next((mode.value for mode in Mode if text == _yes(mode.value)), "")
             return f"/plan approve {chosen}" if chosen else text
+
+
+def has_steps(text: str) -> bool:
+    """Whether an answer in plan mode is a plan to ask about: it has steps, outside of fenced code."""
+    inside = False
+    for line in text.split("\n"):
+        if _FENCE.match(line):
+            inside = not inside
+        elif not inside and _STEP.match(line):
+            return True
+    return False
 
 
 class PlanAsking:
@@ -60,7 +83,10 @@ class PlanAsking:
             case PlanProposed():
                 self._proposed = body
             case RunFinished() if self._proposed is not None:
-                self.put(self._proposed.mode)
+                if has_steps(self._proposed.text):
+                    self.put(self._proposed.mode)
+                else:
+                    self._say(NO_STEPS)
                 self._proposed = None
             case PlanDecided(decision=Decision.EDITED.value, mode=mode):
                 self.put(mode)

@@ -21,6 +21,7 @@ from pool.facekit.answers import answer_text
 from pool.facekit.clean import one_line
 from pool.facekit.comeback import going_on_words
 from pool.facekit.driver import driver_for
+from pool.facekit.homely import homely
 from pool.facekit.planasking import WAITS, PlanAsking
 from pool.facekit.recall import Recall
 from pool.facekit.shellline import TOLD_CHARS, ShellLine, untold
@@ -30,7 +31,6 @@ from pool.repl.earlier import earlier_lines
 from pool.repl.feed import Feed
 from pool.repl.ink import Ink, Role
 from pool.repl.shelloutput import ShellOutput
-from pool_tools.home import home as users_home
 
 if TYPE_CHECKING:
     from pool.agent.commands import Action, Ask
@@ -140,9 +140,7 @@ class Chat:
 
     def start(self, hint: str) -> None:
         """Say hello, with what may be typed, and open the session."""
-        home, place = str(users_home()), str(self.settings.workspace)
-        place = "~" + place[len(home) :] if place == home or place.startswith(home + "/") else place
-        self.feed.remark(f"Pool {__version__} in {place} · {hint}")
+        self.feed.remark(f"Pool {__version__} in {homely(self.settings.workspace)} · {hint}")
         self.driver.start()
 
     async def close(self) -> None:

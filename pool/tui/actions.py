@@ -16,6 +16,7 @@ from pool.facekit.activity import Activity
 from pool.facekit.answers import answer_lines, answer_text
 from pool.facekit.comeback import going_on_words
 from pool.facekit.editor import EditorError, edited
+from pool.facekit.homely import homely
 from pool.facekit.planasking import PlanAsking
 from pool.facekit.shellline import TOLD_CHARS, ShellLine, untold
 from pool.facekit.skillwords import skills_for
@@ -64,7 +65,7 @@ class Actions:
         self._told: list[str] = []
         self._watches = False
         self.opening_since = 0.0
-        self.plans = PlanAsking(app.questions.ask, self.send, app.hint, self.spawn)
+        self.plans = PlanAsking(app.questions.ask, self.send, self.say, self.spawn)
         self._edits_plan = False
 
     @property
@@ -425,7 +426,7 @@ class Actions:
             self._app.hint(f"{count} ({program})", 3.0)
             return
         path = await asyncio.to_thread(clipboard.by_file, text)
-        where = f"; also in {path}" if path else ""
+        where = f"; also in {homely(path)}" if path else ""
         self._app.hint(f"{count} to the terminal{where}", 5.0)
 
     def copy_answer(self) -> None:

@@ -115,7 +115,7 @@ class PoolApp(TerminalApp):
         self._focused = self._folded = True
         notify = settings.ui.notify
         self._notify_how = guess(dict(os.environ)) if notify is Notify.AUTO else notify.value
-        self._hint_text = self.last_answer = ""
+        self.last_answer = ""
         self.ran = False
         self.use_theme(theme)  # here and not later: a change of colours lays out everything anew
 
@@ -225,8 +225,6 @@ class PoolApp(TerminalApp):
         return self.activity.words(time.monotonic())
 
     def _hint(self) -> str:
-        if self._hint_text:
-            return self._hint_text
         if self.transcript.new_below:
             return "new output below (End)"
         if self.activity.busy:
@@ -239,13 +237,7 @@ class PoolApp(TerminalApp):
 
     def hint(self, text: str, seconds: float = AGAIN_SECONDS) -> None:
         """Say something short at the right of the activity line, for a while."""
-        self._hint_text = text
-        self.line.refresh()
-        self.set_timer(seconds, self._clear_hint)
-
-    def _clear_hint(self) -> None:
-        self._hint_text = ""
-        self.line.refresh()
+        self.line.tell(text, seconds)
 
     def _show_status(self) -> None:
         self.bar.show_parts(*status_parts(self.driver, self.activity))

@@ -11,9 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from pool import __version__
+from pool.facekit.homely import homely
 from pool.facekit.plain import plain
 from pool.tui.keys import APP_KEYS, PROMPT_KEYS, Bound, shown
-from pool_tools.home import home as users_home
 
 if TYPE_CHECKING:
     from pool.extend.customcommands.command import CustomCommand
@@ -36,11 +36,7 @@ TERMINAL_SELECTION = "held (Option in iTerm2, Fn in macOS Terminal): the termina
 
 def welcome_text(workspace: Path) -> str:
     """What stands at the top of a new conversation."""
-    home = str(users_home())
-    place = str(workspace)
-    if place == home or place.startswith(home + "/"):
-        place = "~" + place[len(home) :]
-    return f"Pool {__version__} in {place}   ·   ? help   / commands   @ files   ! shell"
+    return f"Pool {__version__} in {homely(workspace)}   ·   ? help   / commands   @ files   ! shell"
 
 
 def help_text(bound: Bound, own: Sequence[CustomCommand] = (), *, width: int = 0) -> RenderableType:

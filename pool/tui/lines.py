@@ -10,9 +10,11 @@ from rich.segment import Segment
 from textual import events
 from textual.message import Message
 from textual.strip import Strip
+from textual.timer import Timer
 from textual.widget import Widget
 
 from pool.facekit.plain import plain
+from pool.tui.cutting import cut_strip
 from pool_tools.frozen import frozen
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
@@ -56,6 +58,8 @@ class ActivityLine(Widget):
         super().__init__()
         self._words = words
         self._hint = hint
+        self._told = ""
+        self._told_end: Timer | None = None
         self._frame = 0
 
     def on_mount(self) -> None:
@@ -69,6 +73,19 @@ class ActivityLine(Widget):
             self._timer.pause()
         self.refresh()
 
+    def tell(self, text: str, seconds: float) -> None:
+        """Say something short at the right end for a while; where there is no room for both, instead of the rest."""
+        if self._told_end is not None:
+            self._told_end.stop()
+        self._told = text
+        self._told_end = self.set_timer(seconds, self._forget)
+        self.refresh()
+
+    def _forget(self) -> None:
+        self._told = ""
+        self._told_end = None
+        self.refresh()
+
     def _next_frame(self) -> None:
         self._frame += 1
         self.refresh()
@@ -77,7 +94,7 @@ class ActivityLine(Widget):
         width = self.size.width
         base = self.rich_style
         more = self.get_component_rich_style("activity--more")
-        says = plain(self._hint())
+        says = plain(self._told or self._hint())
         words = fitting([plain(w) for w in self._words() if w], width - cell_len(says))
         segments: list[Segment] = []
         if words:
@@ -85,8 +102,11 @@ class ActivityLine(Widget):
             segments.append(Segment(f"{SPINNER[self._frame % len(SPINNER)]} {words[0]}", state))
             segments += [Segment(GAP + w, more) for w in words[1:]]
         left = Strip(segments)
-        hint = Strip([Segment(says, self.get_component_rich_style("activity--hint"))])
+        hint_style = self.get_component_rich_style("activity--hint")
+        hint = Strip([Segment(says, hint_style)])
         room = width - left.cell_length - hint.cell_length
+        if room < 1 and self._told:
+            return cut_strip(hint, width, hint_style)
         if room < 1:
             return left.adjust_cell_length(width, base)
         return Strip.join([left, Strip([Segment(" " * room, base)]), hint])

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from rich.cells import cell_len
+from textual.app import App, ComposeResult
 
-from pool.tui.lines import GAP, fitting
+from pool.tui.lines import GAP, ActivityLine, fitting
+from pool.tui.theming import textual_theme
+from pool_themes import load
+from tests.tui.waiting import until
 
 LONG = "connection refused at http://127.0.0.1:9977/v1; nothing listens there"
 
@@ -29,3 +33,34 @@ def test_what_fits_or_cannot_be_made_to_fit_stays() -> None:
         (["waiting for your answer", "edit"], 20),
     ):
         assert fitting(words, width) == words
+
+
+class LineApp(App[None]):
+    """The line alone, at work."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.line = ActivityLine(lambda: ["running", "pytest", "3 s"], lambda: "Esc stops")
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return textual_theme(load("pool-dark")).variables
+
+    def compose(self) -> ComposeResult:
+        yield self.line
+
+    @property
+    def shown(self) -> str:
+        return self.line.render_line(0).text.strip()
+
+
+async def test_what_is_said_for_a_while_is_seen_in_a_narrow_window_and_outlives_what_was_said_before() -> None:
+    app = LineApp()
+    async with app.run_test(size=(40, 12)) as pilot:
+        assert app.shown.endswith("Esc stops")
+        app.line.tell("before", 0.02)
+        app.line.tell("9 characters copied to the terminal; also in ~/copied.txt", 0.3)
+        said = "9 characters copied to the terminal; …"
+        assert app.shown == said
+        await pilot.pause(0.05)
+        assert app.shown == said
+        await until(pilot, lambda: app.shown.endswith("Esc stops"))

@@ -59,7 +59,7 @@ async def test_only_a_plan_is_asked_about(text: str, asked: bool) -> None:
 
     asking = PlanAsking(ask, said.append, said.append, spawn)
     asking.take(PlanProposed(text, "auto"))
-    asking.take(RunFinished(StopReason.COMPLETED, "", text, 1, 1.0, Usage()))
+    asking.take(RunFinished(StopReason.COMPLETED, 0, "", text, 1, 1.0, Usage()))
     await asyncio.gather(*tasks)
     assert bool(questions) is asked
     assert (NO_STEPS in said) is not asked

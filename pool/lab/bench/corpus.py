@@ -85,10 +85,11 @@ def corpus() -> Mapping[Kind, tuple[Prompt, ...]]:
 
 def deep(prompt: Prompt, tokens: int, nonce: str = "") -> Prompt:
     """The prompt after about so many tokens of source text. The nonce stands first, so that no cache knows it."""
-    if tokens <= 0 or not prompt.messages:
+    if not prompt.messages:
         return prompt
     first, *others = prompt.messages
-    filled = f"{first.content}\n\nSession {nonce or secrets.token_hex(8)}. The project's files:\n{_filling(tokens)}"
+    files = f" The project's files:\n{_filling(tokens)}" if tokens > 0 else ""
+    filled = f"Session {nonce or secrets.token_hex(8)}. {first.content}{files}"
     return Prompt(prompt.kind, (system(filled), *others), tools=prompt.tools)
 
 

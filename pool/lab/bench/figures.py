@@ -13,8 +13,8 @@ from pool.lab.bench.plan import Cell, Part
 from pool.lab.bench.timeline import QUANTILES, Sample
 from pool_tools.frozen import frozen
 
-AGREE_SHARE = 0.15
-"""Arrivals that hold tokens as counted, within this share, are single steps: two joined ones would hold twice that."""
+END_STEPS = 2
+"""Steps of a reply that are not between its first arrival and its last whole one."""
 
 
 @frozen
@@ -75,16 +75,17 @@ def pooled(runs: Iterable[Run]) -> Speculation | None:
     )
 
 
-def tokens_of_step(pieces: float | None, drafted: Speculation | None) -> float | None:
-    """Tokens of a step: of the arrivals where these agree with the counters, else as counted; None if neither is known.
+def tokens_of_step(samples: Sequence[Sample], pieces: float | None, drafted: Speculation | None) -> float | None:
+    """Tokens of a step: of the arrivals if none holds several steps, else as counted; None if neither is known.
 
-    Counters include the last step, which the reply's end has cut; arrivals may hold several steps.
+    samples: all replies of the counted time. Counters include each reply's last step, which its end has cut, so
+    arrivals are better where there are as many of them as steps.
     """
     if drafted is None:
         return pieces
-    if pieces and abs(pieces / drafted.with_bonus - 1) < AGREE_SHARE:
-        return pieces
-    return drafted.with_bonus
+    arrivals = sum(sample.pieces or 0 for sample in samples)
+    whole = arrivals >= drafted.drafts - END_STEPS * len(samples)
+    return pieces if pieces and whole else drafted.with_bonus
 
 
 def _of_cell(cell: Cell, target: int, runs: Sequence[Run]) -> Figures:
@@ -95,7 +96,7 @@ def _of_cell(cell: Cell, target: int, runs: Sequence[Run]) -> Figures:
     decode = _median(rates)
     drafted = pooled(runs) if all(not run.foreign for run in runs) else None
     pieces = _median(_known(sample.tokens_a_piece for sample in samples))
-    step_tokens = tokens_of_step(pieces, drafted)
+    step_tokens = tokens_of_step([sample for run in runs for sample in run.samples], pieces, drafted)
     repeats = _comparable(cell, samples)
     shortest = min(_known(sample.decode_seconds for sample in samples), default=0.0)
     cold = [run.samples[0] for run in runs] if deep else []

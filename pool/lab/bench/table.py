@@ -12,11 +12,13 @@ from pool.lab.bench.figures import Figures
 from pool.lab.bench.plan import Part
 from pool.lab.bench.result import Measurement
 from pool.lab.bench.target import Fingerprint
+from pool.lab.bench.timeline import QUANTILES
 from pool_tools.text import visible
 
 WIDTH = 80
 NAME_WIDTH = 14
 DASH = "-"
+GAP_SHARES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
 
 HEAD = (
     f"{'':<{NAME_WIDTH}} {'decode':>7} {'spread':>7} {'together':>8} {'first':>7} {'answer':>7} {'step':>7} "
@@ -36,8 +38,9 @@ def lines(found: Measurement, *, unicode: bool = True) -> Iterator[str]:
         yield ""
         yield from server_lines(server, found.labels[at] if len(found.servers) > 1 else "")
         yield from _cells([f for f in own if f.cell.part is not Part.DEPTH])
-        yield from _deep([f for f in own if f.cell.part is Part.DEPTH])
+        yield from _deep([f for f in own if f.cell.part is Part.DEPTH], unicode=unicode)
         yield from _many(own, unicode=unicode)
+        yield from _gaps(own)
         drafted = found.speculation(at)
         if drafted is not None:
             yield from speculation_lines(drafted, unicode=unicode)
@@ -73,7 +76,7 @@ def _cells(own: Sequence[Figures]) -> Iterator[str]:
         yield visible(row).rstrip()
 
 
-def _deep(own: Sequence[Figures]) -> Iterator[str]:
+def _deep(own: Sequence[Figures], *, unicode: bool) -> Iterator[str]:
     if not own:
         return
     yield ""
@@ -85,6 +88,13 @@ def _deep(own: Sequence[Figures]) -> Iterator[str]:
             f"{_time(f.cached_first):>8} {cached:>9} {_number(f.decode):>8}"
         )
         yield visible(row).rstrip()
+    deep = [f for f in own if f.decode]
+    if len(deep) > 1:
+        yield ""
+        yield "Writing after a prompt of so many tokens, tokens a second:"
+        yield from bar_lines(
+            [Bar(f"{f.prompt:,}", f.decode or 0.0, _number(f.decode)) for f in deep], WIDTH, unicode=unicode
+        )
 
 
 def _many(own: Sequence[Figures], *, unicode: bool) -> Iterator[str]:
@@ -95,6 +105,19 @@ def _many(own: Sequence[Figures], *, unicode: bool) -> Iterator[str]:
     yield "Together, tokens a second by streams:"
     bars = [Bar(str(f.cell.streams), f.total or 0.0, _number(f.total)) for f in many]
     yield from bar_lines(bars, WIDTH, unicode=unicode)
+
+
+def _gaps(own: Sequence[Figures]) -> Iterator[str]:
+    """How long one waits between two arrivals: the distribution of the first cell and of the one with most streams."""
+    known = [f for f in own if f.gaps]
+    chosen = dict.fromkeys([*known[:1], *sorted(known, key=lambda f: -f.cell.streams)[:1]])
+    if not chosen:
+        return
+    yield ""
+    yield "Between arrivals, ms:".ljust(NAME_WIDTH * 2) + "".join(f"{share:>6.0%}" for share in GAP_SHARES)
+    for f in chosen:
+        gaps = [f.gaps[QUANTILES.index(share)] * 1000 for share in GAP_SHARES]
+        yield f.cell.name.ljust(NAME_WIDTH * 2) + "".join(f"{gap:>6.{0 if gap >= 100 else 1}f}" for gap in gaps)
 
 
 def speculation_lines(drafted: Speculation, *, unicode: bool = True) -> Iterator[str]:

@@ -123,7 +123,7 @@ def test_every_depth_and_chunking(monkeypatch: pytest.MonkeyPatch, merge: int, b
             assert drafted is not None
             assert drafted.depth == depth
             assert drafted.with_bonus == pytest.approx(TOKENS / -(-TOKENS // (depth + 1)))
-            step = tokens_of_step(found.tokens_a_piece, drafted)
+            step = tokens_of_step([found], found.tokens_a_piece, drafted)
             assert step is not None
             assert found.decode_rate is not None
             # Where steps come joined, the counters have to do, and the cut last step is one of few.

@@ -1,1 +1,1 @@
-"""`pool doctor`: is this server set up so that an agent can work with it? Ten checks, each with a remedy to paste."""
+"""`pool doctor`: can an agent work with this server, and on this machine? Each check has a remedy to paste."""

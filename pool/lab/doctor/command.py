@@ -23,6 +23,7 @@ from pool.lab.doctor.report import Look, TextReport, cost_words, json_report
 from pool.lab.doctor.subject import REQUEST_SECONDS, Subject
 from pool.wire.endpoint import EndpointError, parse_endpoint
 from pool.wire.probe import USUAL_PORTS, discover
+from pool.wire.request import Sampling
 from pool.wire.transport import Transport
 
 EXIT_FAILED = 1
@@ -51,14 +52,19 @@ def parser() -> argparse.ArgumentParser:
     return p
 
 
-def _given(args: argparse.Namespace) -> ServerEnvironment:
-    """The server that flags, the environment and files name; warnings go to stderr. Raises `SettingsError`."""
+def _given(args: argparse.Namespace) -> tuple[ServerEnvironment, Sampling]:
+    """The server that flags, the environment and files name, and what a run would sample with; warnings go to stderr.
+
+    Raises `SettingsError`.
+    """
     flags = flag_values({"server.base_url": args.base_url, "server.model": args.model})
     loaded = settings_for(Path.cwd(), os.environ, flags, args.profile)
     for warning in loaded.warnings:
         sys.stderr.write(f"pool doctor: {warning}\n")
     found = loaded.settings
-    return ServerEnvironment(found.base_url, found.model, found.api_key, found.window, found.headers)
+    server = ServerEnvironment(found.base_url, found.model, found.api_key, found.window, found.headers)
+    given = found.sampling
+    return server, Sampling(given.temperature, given.top_p, given.top_k, dict(given.extra))
 
 
 def _seconds(text: str) -> float:
@@ -75,14 +81,14 @@ def main(argv: Sequence[str]) -> int:
     except SystemExit as error:
         return int(error.code or 0)
     try:
-        given = _given(args)
+        given, sampling = _given(args)
         if given.base_url:
             parse_endpoint(given.base_url, given.api_key, given.headers)
     except (SettingsError, EndpointError) as error:
         sys.stderr.write(f"pool doctor: {error}\n")
         return EXIT_USAGE
     checks = chosen(args.only)
-    visit = Visit(given, checks, cost(checks), args.timeout)
+    visit = Visit(given, checks, cost(checks), args.timeout, sampling)
     shown = JsonOutput(sys.stdout, sys.stderr) if args.json else TextOutput(sys.stdout, checks, args.timeout)
     try:
         asyncio.run(visit.run(shown))
@@ -137,6 +143,7 @@ class Visit:
     checks: tuple[Check, ...]
     price: Cost
     limit_seconds: float
+    sampling: Sampling | None = None
     ports: Sequence[int] = USUAL_PORTS
     subject: Subject | None = None
     steps: list[Step] = field(default_factory=list[Step])
@@ -162,7 +169,9 @@ class Visit:
         found = None if self.given.base_url else await discover(self.ports)
         url = self.given.base_url or (found[0].base_url if found else f"http://127.0.0.1:{self.ports[0]}")
         async with Transport(parse_endpoint(url, self.given.api_key, self.given.headers)) as transport:
-            subject = Subject(transport, self.given, found=found, limit_seconds=self.limit_seconds)
+            subject = Subject(
+                transport, self.given, found=found, limit_seconds=self.limit_seconds, sampling=self.sampling
+            )
             self.subject = subject
             shown.begin(subject, self.checks, self.price)
             async with aclosing(examine(subject, self.checks)) as steps:

@@ -7,30 +7,52 @@ from collections.abc import AsyncGenerator, Collection, Sequence
 
 from pool.lab.doctor.cache import CACHE
 from pool.lab.doctor.calling import TOOL_CALL
+from pool.lab.doctor.drafts import GRAPHS, SPECULATION
 from pool.lab.doctor.finding import Check, Finding, Status
 from pool.lab.doctor.history import HISTORY
 from pool.lab.doctor.leaks import LEAKS
+from pool.lab.doctor.machine import GIT, MEMORY, RIPGREP, SANDBOX
 from pool.lab.doctor.model import MODEL, WINDOW
+from pool.lab.doctor.pair import FORCED_CALL, TWO_CALLS
+from pool.lab.doctor.powers import BUDGET, LOOP_STOP, SAMPLING, SCHEMA_CHECK
 from pool.lab.doctor.reach import REACHABLE, SERVER
 from pool.lab.doctor.remedies import again, export
+from pool.lab.doctor.sizes import TOKENS, TRUNCATION
+from pool.lab.doctor.speed import SPEED
 from pool.lab.doctor.stream import STREAM
 from pool.lab.doctor.subject import Subject
+from pool.lab.doctor.terminal import CLIPBOARD, FONTS, TERMINAL
 from pool.lab.doctor.thinking import THINKING
+from pool.lab.doctor.whole import UNSTREAMED
 from pool.wire.errors import ProblemKind, ServerProblem
 from pool_tools.frozen import frozen
 
-CHECKS: tuple[Check, ...] = (
+SERVER_CHECKS: tuple[Check, ...] = (
     REACHABLE,
     SERVER,
     MODEL,
     WINDOW,
     STREAM,
     TOOL_CALL,
+    TWO_CALLS,
+    FORCED_CALL,
     THINKING,
     HISTORY,
     LEAKS,
+    UNSTREAMED,
+    BUDGET,
+    LOOP_STOP,
+    SCHEMA_CHECK,
+    SAMPLING,
+    SPECULATION,
+    GRAPHS,
     CACHE,
+    TRUNCATION,
+    TOKENS,
+    SPEED,
 )
+MACHINE_CHECKS: tuple[Check, ...] = (MEMORY, SANDBOX, GIT, RIPGREP, TERMINAL, FONTS, CLIPBOARD)
+CHECKS = (*SERVER_CHECKS, *MACHINE_CHECKS)
 
 SLOW_READ_RATE = 600
 """Tokens of a prompt that a slow server reads in a second."""

@@ -15,6 +15,9 @@ from pool.wire.identify import SMALL_WINDOW_TOKENS
 NO_SUCH_MODEL = "pool-doctor-no-such-model"
 SHOWN_MODELS = 8
 
+LEAST_WINDOW_TOKENS = 4_096
+"""Pool's own prompt takes up to 2,500; below this there is no room for a file and an answer."""
+
 ASKED_FOR_UNKNOWN = frozenset(
     {ServerKind.VLLM, ServerKind.SGLANG, ServerKind.LLAMACPP, ServerKind.LMSTUDIO}
     | {ServerKind.OLLAMA, ServerKind.OLLAMA_NATIVE}
@@ -99,9 +102,10 @@ async def window(subject: Subject) -> Finding:
     if (given or told) < SMALL_WINDOW_TOKENS:
         means = f"That is small for an agent: {SMALL_WINDOW_TOKENS:,} is the least that is of use."
         remedy = "unset POOL_CONTEXT_LENGTH" if told >= SMALL_WINDOW_TOKENS else subject.remedies.window
-        return Finding("window", Status.WARN, words, means, remedy, data)
+        status = Status.FAIL if (given or told) < LEAST_WINDOW_TOKENS else Status.WARN
+        return Finding("window", status, words, means, remedy, data)
     return Finding("window", Status.OK, words, data=data)
 
 
-MODEL = Check("model", "which model?", model, needs=("server",), reads=64, writes=1)
+MODEL = Check("model", "which model?", model, needs=("reachable",), reads=64, writes=1)
 WINDOW = Check("window", "how much fits?", window, needs=("model",))

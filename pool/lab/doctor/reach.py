@@ -98,7 +98,7 @@ async def server(subject: Subject) -> Finding:
     old = info.kind is ServerKind.VLLM and version and (int(version[1]), int(version[2])) < OLDEST_VLLM
     if old and "laguna" in info.model.lower():
         means = "Laguna needs vLLM 0.25 or newer; older versions lack its parsers or send thoughts under another name."
-        return Finding("server", Status.WARN, name, means, subject.remedies.upgrade, data)
+        return Finding("server", Status.FAIL, name, means, subject.remedies.upgrade, data)
     return Finding("server", Status.OK, f"{name}{_details(info)}", data=data)
 
 

@@ -31,7 +31,8 @@ class Remedies:
 
     reasoning: let thoughts arrive in a field of their own. tools: let calls arrive as calls. window: a larger context
     window. usage: token counts in streams. cached: tell how much of a prompt was in the cache. caching: use a prefix
-    cache. history: let earlier thoughts reach the model. upgrade: a newer server.
+    cache. history: let earlier thoughts reach the model. upgrade: a newer server. budget: let it limit thoughts.
+    blanks: keep JSON from being filled with blanks.
     """
 
     reasoning: str = "start the server with the reasoning parser of this model"
@@ -42,6 +43,8 @@ class Remedies:
     caching: str = "start the server with its prefix cache switched on"
     history: str = "give the server a chat template that renders the reasoning of earlier messages"
     upgrade: str = "update the server"
+    budget: str = ""
+    blanks: str = ""
 
 
 _REMEDIES: Mapping[ServerKind, Remedies] = {
@@ -53,6 +56,8 @@ _REMEDIES: Mapping[ServerKind, Remedies] = {
         cached="--enable-prompt-tokens-details",
         caching="--enable-prefix-caching",
         upgrade="pip install --upgrade vllm",
+        budget='--reasoning-config \'{"reasoning_start_str":"<think>","reasoning_end_str":"</think>"}\'',
+        blanks="""--structured-outputs-config '{"backend":"xgrammar","disable_any_whitespace":true}'""",
     ),
     ServerKind.SGLANG: Remedies(
         reasoning=f"--reasoning-parser {LAGUNA_PARSER}",

@@ -9,6 +9,8 @@ from typing import Any
 
 from pool.agent.server import ServerLink
 from pool.config.settings import ServerEnvironment, Settings
+from pool.lab.bench.counters import Speculation
+from pool.lab.doctor.here import Here
 from pool.lab.doctor.remedies import Remedies, remedies_for
 from pool.lab.doctor.reply import Reply, exchange, whole_body
 from pool.messages import Message, system, user
@@ -33,7 +35,10 @@ QUOTE_CHARS = 60
 
 @frozen
 class Ask:
-    """A request to make. tools are as in the request body; extra are further fields; model "" means the chosen one."""
+    """A request to make. tools are as in the request body; extra are further fields; model "" means the chosen one.
+
+    sampling None means temperature 0 and Pool's other values.
+    """
 
     messages: tuple[Message, ...]
     max_tokens: int
@@ -42,6 +47,7 @@ class Ask:
     stream: bool = True
     model: str = ""
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    sampling: Sampling | None = None
 
 
 @frozen
@@ -71,8 +77,9 @@ class Sizes:
 class Subject:
     """The server. Checks fill in `info`, `model` and `thought_field`, and read what others have `seen`.
 
-    found is what a search of this machine gave, None if the address was named. thought_field is the field in which
-    thoughts arrive ("" if in none, or there were none), None as long as nobody has looked.
+    found is what a search of this machine gave, None if the address was named. sampling is what a run would send; here
+    is this machine. drafts is what speculation did in one reply, None if that is not known. thought_field is the field
+    in which thoughts arrive ("" if in none, or there were none), None as long as nobody has looked.
     """
 
     def __init__(
@@ -82,11 +89,16 @@ class Subject:
         *,
         found: Sequence[Found] | None = None,
         limit_seconds: float = REQUEST_SECONDS,
+        sampling: Sampling | None = None,
+        here: Here | None = None,
     ) -> None:
         self.transport = transport
         self.environment = environment
         self.found = found
         self.limit_seconds = limit_seconds
+        self.sampling = sampling or Sampling()
+        self.here = here or Here.this()
+        self.drafts: Speculation | None = None
         self.info = ServerInfo()
         self.model = environment.model
         self.thought_field: str | None = None
@@ -125,7 +137,7 @@ class Subject:
             model=ask.model or self.model,
             thinking=ask.thinking,
             tools=ask.tools,
-            sampling=Sampling(temperature=0.0),
+            sampling=ask.sampling or Sampling(temperature=0.0),
             window=self.environment.window,
         )
         messages = [shape.encode(message).data for message in ask.messages]
@@ -140,13 +152,14 @@ class Subject:
         expect = Expectation(tools=tools, thinking=ask.thinking, max_tokens=ask.max_tokens, window=self.info.window)
         reply = await exchange(self.transport, body, expect, self.limit_seconds, stream=ask.stream)
         self.seen.append(Seen(self.check, ask, reply))
-        self._measure(body, reply)
+        self._measure(ask, body, reply)
         return reply
 
-    def _measure(self, body: bytes, reply: Reply) -> None:
+    def _measure(self, ask: Ask, body: bytes, reply: Reply) -> None:
         self.read_tokens += reply.prompt_tokens
         self.written_tokens += reply.written_tokens
-        if reply.prompt_tokens:
+        # A grammar is a part of the body, but of no prompt.
+        if reply.prompt_tokens and "response_format" not in ask.extra:
             self._estimates.append((TokenMeter().estimate(body).tokens, reply.prompt_tokens))
 
     def _fields(self, thinking: bool) -> Mapping[str, Any]:

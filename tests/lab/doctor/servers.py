@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pool.config.settings import ServerEnvironment
-from pool.lab.doctor.examine import chosen, examine
+from pool.lab.doctor.examine import SERVER_CHECKS, chosen, examine
 from pool.lab.doctor.finding import Finding
 from pool.lab.doctor.subject import Subject
 from pool.sim.process import running
@@ -129,8 +129,8 @@ async def subject_at(url: str, environment: ServerEnvironment | None = None, **g
 
 
 async def made(subject: Subject, *names: str) -> dict[str, Finding]:
-    """Make the checks of these names (all for none) and give what they found by name."""
-    steps = [step async for step in examine(subject, chosen(names))]
+    """Make the checks of these names (all of the server for none) and give what they found by name."""
+    steps = [step async for step in examine(subject, chosen(names) if names else SERVER_CHECKS)]
     return {step.check.name: step.finding for step in steps if step.finding is not None}
 
 
@@ -169,8 +169,9 @@ async def _native_chat(exchange: Exchange, body: Json) -> None:
     if body["think"]:
         message["thinking"] = "Let me see."
     if "tools" in body:
-        call = {"function": {"name": "read_file", "arguments": {"path": "alpha.txt"}}}
-        message = message | {"content": "", "tool_calls": [call]}
+        named = [path for path in ("alpha.txt", "beta.txt") if path in body["messages"][-1]["content"]]
+        calls = [{"function": {"name": "read_file", "arguments": {"path": path}}} for path in named or ["alpha.txt"]]
+        message = message | {"content": "", "tool_calls": calls}
     last = {"message": {"role": "assistant", "content": ""}, "done": True, "done_reason": "stop"}
     tokens = len(exchange.body) // 4
     counts = {"prompt_eval_count": tokens, "eval_count": 9, "prompt_eval_cached_count": tokens - 1}

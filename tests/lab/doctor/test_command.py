@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from pool.lab.doctor.command import look_for, main
-from pool.lab.doctor.examine import CHECKS
+from pool.lab.doctor.examine import CHECKS, SERVER_CHECKS
 from pool.sim.process import running
 from pool.sim.settings import SimSettings
 
@@ -38,13 +38,14 @@ def process(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_all_green(capsys: pytest.CaptureFixture[str]) -> None:
-    with running(SimSettings()) as sim:
+def test_a_good_server_is_green(capsys: pytest.CaptureFixture[str]) -> None:
+    with running(SimSettings(reasoning_config=True)) as sim:
         assert main(["--base-url", sim.url]) == 0
     out, err = capsys.readouterr()
-    assert out.startswith(f"pool doctor: {sim.url}/v1\n10 checks, at most about ")
-    assert sum(line.startswith("✓ ") or line.startswith("+ ") for line in out.splitlines()) == len(CHECKS)
-    assert "\n10 ok; " in out
+    assert out.startswith(f"pool doctor: {sim.url}/v1\n{len(CHECKS)} checks, at most about ")
+    # What this machine has is not known here: bubblewrap or ripgrep may be missing.
+    good = [line.split()[1] for line in out.splitlines() if line.startswith(("✓ ", "+ "))]
+    assert [name for name in good if name in {c.name for c in SERVER_CHECKS}] == [c.name for c in SERVER_CHECKS]
     assert "Pool estimated " in out
     assert "\x1b" not in out
     assert err == ""
@@ -66,7 +67,7 @@ def test_a_server_that_is_away(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--base-url", CLOSED]) == 75
     out = capsys.readouterr().out
     assert "nothing listens" in out
-    assert "9 not made" in out
+    assert f"{len(SERVER_CHECKS) - 1} not made" in out
 
 
 @pytest.mark.parametrize(
@@ -100,8 +101,8 @@ def test_json_and_the_environment() -> None:
     value = json.loads(done.stdout)
     assert done.returncode == value["exit"] == 0
     assert "at most about" in done.stderr
-    assert [check["name"] for check in value["checks"]] == ["reachable", "server", "model", "window"]
-    assert value["checks"][3]["data"] == {
+    assert [check["name"] for check in value["checks"]] == ["reachable", "model", "window"]
+    assert value["checks"][2]["data"] == {
         "told": 262_144,
         "source": "models, max_model_len",
         "given": 50_000,
@@ -148,9 +149,9 @@ def test_ctrl_c_leaves_cleanly_with_what_was_found(as_json: bool) -> None:
     if as_json:
         value = json.loads(out)
         statuses = [check["status"] for check in value["checks"]]
-        assert (value["interrupted"], statuses) == (True, ["ok"] * 4 + ["skip"] * 6)
+        assert (value["interrupted"], statuses) == (True, ["ok"] * 4 + ["skip"] * (len(CHECKS) - 4))
     else:
-        assert "Interrupted: 4 ok, 6 not made" in out
+        assert f"Interrupted: 4 ok, {len(CHECKS) - 4} not made" in out
 
 
 def _wait_for(reached: Callable[[], bool]) -> None:

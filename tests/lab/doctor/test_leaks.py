@@ -16,36 +16,38 @@ CALLED = Said(
 MARKUP = "<tool_call>read_file<arg_key>path</arg_key><arg_value>alpha.txt</arg_value></tool_call>"
 
 
-async def found_for(streamed: Said, whole: Said) -> tuple[Status, str, str]:
+async def found_for(streamed: Said, whole: Said, check: str = "leaks") -> tuple[Status, str, str]:
     def say(body: Json) -> Said:
         if "tools" not in body:
             return Said("Ready.")
         return streamed if body["stream"] else whole
 
-    found = (await of_script(Script(say, vllm()), "leaks"))["leaks"]
+    found = (await of_script(Script(say, vllm()), check))[check]
     return found.status, found.words, found.remedy
 
 
 async def test_alike() -> None:
-    assert await found_for(CALLED, CALLED) == (
-        Status.OK,
-        "no marks in the text of 4 replies; with and without streaming a reply is the same",
-        "",
-    )
+    assert await found_for(CALLED, CALLED) == (Status.OK, "no marks in the text of 3 replies", "")
+    alike = "with and without streaming a reply is the same"
+    assert await found_for(CALLED, CALLED, "unstreamed") == (Status.OK, alike, "")
 
 
 WHOLE: list[tuple[Said, str]] = [
     (Said("Hm.", finish="tool_calls"), "calls none (streamed: read_file), text some (streamed: none)"),
     (Said(reasoning="Hm.", calls=CALLED.calls, finish="tool_calls"), "thoughts reasoning (streamed: none)"),
-    (Said(status=500, error="boom"), "the request fails: the server failed (HTTP 500): boom"),
 ]
 
 
 @pytest.mark.parametrize(("whole", "words"), WHOLE)
 async def test_different_without_streaming(whole: Said, words: str) -> None:
-    status, said, remedy = await found_for(CALLED, whole)
+    status, said, remedy = await found_for(CALLED, whole, "unstreamed")
     assert (status, remedy) == (Status.WARN, "pip install --upgrade vllm")
     assert words in said
+
+
+async def test_a_request_that_fails_without_streaming() -> None:
+    status, said, _ = await found_for(CALLED, Said(status=500, error="boom"), "unstreamed")
+    assert (status, said) == (Status.FAIL, "the server failed (HTTP 500): boom")
 
 
 MARKS = [

@@ -95,7 +95,7 @@ async def test_an_unknown_server_is_yellow() -> None:
 @pytest.mark.parametrize(
     ("model", "version", "status"),
     [
-        ("poolside/Laguna-S-2.1", "0.24.0", Status.WARN),
+        ("poolside/Laguna-S-2.1", "0.24.0", Status.FAIL),
         ("poolside/Laguna-S-2.1", "0.25.1", Status.OK),
         ("poolside/Laguna-S-2.1", "0.100.0.dev3", Status.OK),
         ("poolside/Laguna-S-2.1", "main", Status.OK),
@@ -105,4 +105,4 @@ async def test_an_unknown_server_is_yellow() -> None:
 async def test_a_vllm_that_is_too_old_for_laguna(model: str, version: str, status: Status) -> None:
     found = (await of_script(Script(documents=vllm(model, version=version)), "server"))["server"]
     assert found.status is status
-    assert found.remedy == ("pip install --upgrade vllm" if status is Status.WARN else "")
+    assert found.remedy == ("pip install --upgrade vllm" if status is Status.FAIL else "")

@@ -70,7 +70,8 @@ def test_a_killed_worker_loses_its_attempt_and_the_task_is_worked_again(tmp_path
     def rows() -> list[dict[str, Any]]:
         return read_rows(out.read_bytes())[0] if out.exists() else []
 
-    with running(SimSettings(port=0, rate=12)) as sim:
+    # The first two replies wait until both runs are there, however long a busy machine takes to start the second.
+    with running(SimSettings(port=0, faults=("silent:15@1-2",))) as sim:
         line = [sys.executable, "-m", "pool", "batch", str(path), "--engine", "ray", "--jobs", "2"]
         batch = subprocess.Popen([*line, "--server", sim.url], stderr=subprocess.PIPE, text=True)
         until(lambda: bool(runs_in(folders / "a")) and bool(runs_in(folders / "b")) and len(sim.seen) == 2)

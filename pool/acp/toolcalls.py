@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pool.events import CallFinished, CallProposed
+from pool.facekit.clean import clean, one_line
 from pool_tools.colours import plain_text
 from pool_tools.text import clip
 
@@ -51,7 +52,7 @@ def title_of(body: CallProposed) -> str:
 
 def one_title(text: str) -> str:
     """A text as the title of a call: one line, of limited length."""
-    return clip(" ".join(text.split()), TITLE_CHARS)
+    return clip(one_line(text), TITLE_CHARS)
 
 
 def locations_of(arguments: Mapping[str, Any], folder: Path) -> list[Json]:
@@ -111,7 +112,7 @@ def status_of(status: str) -> str:
 def fenced(text: str) -> Json:
     """Text as it is, in a code block that nothing in it can end."""
     fence = "`" * max([3, *(len(ticks) + 1 for ticks in _TICKS.findall(text))])
-    return text_content(f"{fence}\n{text.rstrip()}\n{fence}")
+    return text_content(f"{fence}\n{clean(text).rstrip()}\n{fence}")
 
 
 def text_content(text: str) -> Json:

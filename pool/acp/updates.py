@@ -216,17 +216,17 @@ class Updates:
     def remark(self, text: str) -> Json:
         """Something that Pool says, as a message of its own."""
         self._kind = ""
-        return chunk("agent", f"[Pool] {clean(text)}\n\n", new_id())
+        return chunk("agent", f"[Pool] {text}\n\n", new_id())
 
     def _aside(self, text: str) -> Json:
         self._kind = ""
-        return chunk("thought", f"[Pool] {clean(text)}\n\n", new_id())
+        return chunk("thought", f"[Pool] {text}\n\n", new_id())
 
 
 def chunk(who: str, text: str, message: str) -> Json:
-    """A piece of a message of user, agent or thought."""
+    """A piece of a message of user, agent or thought. Nothing is in it that a terminal would obey."""
     kind = {"user": "user_message_chunk", "thought": "agent_thought_chunk"}.get(who, "agent_message_chunk")
-    return {"sessionUpdate": kind, "content": {"type": "text", "text": text}, "messageId": message}
+    return {"sessionUpdate": kind, "content": {"type": "text", "text": clean(text)}, "messageId": message}
 
 
 def _entry(text: str, state: str) -> Json:

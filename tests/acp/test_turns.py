@@ -17,7 +17,7 @@ from tests.cases.driver import answer, call, delta, finish, last_user, piece, re
 async def test_a_turn_is_told_in_order_and_answered_after_all_of_it(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("one\n")
     steps = (
-        say(delta(reasoning="Look first."), whole("read", path="a.txt"), finish("tool_calls")),
+        say(delta(reasoning="Look \x1b]0;first."), whole("read", path="a.txt"), finish("tool_calls")),
         call("edit", "c2", path="a.txt", old_text="one", new_text="two"),
         answer("It says two now."),
     )
@@ -29,7 +29,7 @@ async def test_a_turn_is_told_in_order_and_answered_after_all_of_it(tmp_path: Pa
         assert done["_meta"]["pool/stopReason"] == "completed"
         kinds = [u["sessionUpdate"] for u in editor.updates]
         assert kinds.index("agent_thought_chunk") < kinds.index("tool_call") < kinds.index("agent_message_chunk")
-        assert editor.said("agent_thought_chunk") == "Look first."
+        assert editor.said("agent_thought_chunk") == "Look \\x1b]0;first."
         assert editor.said() == "It says two now."
         read, edit = editor.call(), editor.call("c2")
         assert (read["kind"], read["status"], read["locations"]) == (

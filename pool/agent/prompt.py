@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pool_tools.text import visible
+
 _PROMPT = """\
 You are Pool, a coding agent that works in the user's terminal. You act through tools, in the workspace {workspace}.
 
@@ -30,5 +32,5 @@ def system_prompt(
     instead replaces the built-in text, more is added to it, both the user's own; skills is their list, instructions
     come from AGENTS.md files. `{workspace}` in the first two is the folder.
     """
-    texts = [text.replace("{workspace}", workspace).strip() for text in (instead or _PROMPT, more)]
+    texts = [text.replace("{workspace}", visible(workspace)).strip() for text in (instead or _PROMPT, more)]
     return "\n\n".join(text for text in (*texts, skills.strip(), instructions.strip()) if text) + "\n"

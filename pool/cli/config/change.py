@@ -19,6 +19,7 @@ from pool.config.keys import Key
 from pool.config.settings import SettingsError
 from pool.config.trust import checkout_files, digest
 from pool.config.writing import PRIVATE_MODE, SHARED_MODE, changing, write_whole
+from pool.headless.plain import one_line
 
 NEW_FILE = "# Pool's configuration. All keys: pool config reference\n"
 
@@ -36,7 +37,8 @@ def change(here: Here, target: str, name: str, values: Sequence[str], *, add: bo
             value = key.kind.read([*old, *(x for x in cast(Sequence[Any], value) if x not in old)])
         _put(table, where[-1], value, key)
         write_document(here, target, path, document)
-    print(f"{name} = {'(hidden)' if key.secret else toml(value, key.kind)}  # {path}")
+    shown = "(hidden)" if key.secret else toml(value, key.kind)
+    print(one_line(f"{name} = {shown}  # {path}"))
     return 0
 
 
@@ -55,7 +57,7 @@ def unset(here: Here, target: str, name: str) -> int:
             raise SettingsError(f"{name} is not set in {path}")
         del cast(MutableMapping[str, Any], table)[where[-1]]
         write_document(here, target, path, document)
-    print(f"{name} is no longer set in {path}")
+    print(one_line(f"{name} is no longer set in {path}"))
     return 0
 
 

@@ -30,7 +30,7 @@ async def measured(url: str, cells: tuple[Cell, ...]) -> tuple[Target, list[Run]
         await target.meet()
         before = await target.counters()
         runs: list[Run] = []
-        async with aclosing(work([target], cells)) as source:
+        async with aclosing(work([target], cells, (), [])) as source:
             async for run in source:
                 runs.append(run)
         return target, runs, before, await target.counters()

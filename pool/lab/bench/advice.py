@@ -27,25 +27,30 @@ class Advice:
 
 
 def advise(
-    runs: Sequence[Run], found: Sequence[Figures], target: int, step_times: Mapping[int, float]
+    runs: Sequence[Run], found: Sequence[Figures], target: int, step_times: Mapping[int, float], streams: int = 1
 ) -> Advice | None:
-    """Advice from a target's single streams; None without counted drafts. step_times: known seconds by K (0: none)."""
-    singles = [run for run in runs if run.target == target and run.cell.part is Part.SINGLE and not run.foreign]
-    drafted = pooled(singles)
+    """Advice from a target's single streams, or from so many at a time; None without counted drafts.
+
+    step_times: known seconds of a step by K (0: none).
+    """
+    part = Part.SINGLE if streams == 1 else Part.STREAMS
+    chosen = [r for r in runs if r.target == target and r.cell.part is part and r.cell.streams == streams]
+    drafted = pooled(run for run in chosen if not run.foreign)
     if drafted is None or not drafted.curve or drafted.depth < 1:
         return None
-    step = _step(found, target)
+    step = _step([f for f in found if f.target == target and f.cell.part is part and f.cell.streams == streams])
     if step is None:
         return None
     curve = tuple(min(1.0, share) for share in drafted.curve[: drafted.depth])
     measured = {k + 1: seconds for k, seconds in step_times.items()} | {drafted.depth + 1: step}
-    rows = depths(curve, StepTimes(measured), looked_at=(*range(1, 4), 5, 7, 11, 15))
-    return Advice(1, drafted, tuple(rows), tuple(d.depth for d in best_two(rows)), _words(drafted, 1 in measured))
+    rows = depths(curve, StepTimes(measured, streams), looked_at=(*range(1, 4), 5, 7, 11, 15))
+    best = tuple(d.depth for d in best_two(rows))
+    return Advice(streams, drafted, tuple(rows), best, _words(drafted, 1 in measured))
 
 
-def _step(found: Sequence[Figures], target: int) -> float | None:
-    """Seconds of a step over all single streams: by tokens, so that long replies count for more."""
-    own = [f for f in found if f.target == target and f.cell.part is Part.SINGLE and f.step and f.by_counter]
+def _step(found: Sequence[Figures]) -> float | None:
+    """Seconds of a step over all cells: by tokens, so that long replies count for more."""
+    own = [f for f in found if f.step and f.by_counter]
     weight = sum(f.written for f in own)
     return sum((f.step or 0.0) * f.written for f in own) / weight if weight else None
 

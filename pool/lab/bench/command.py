@@ -91,7 +91,7 @@ async def measure_into(
     found.servers = tuple([await target.fingerprint() for target in targets])
     steps = order(found.cells, len(targets))
     try:
-        async with aclosing(work(targets, found.cells, replays)) as runs:
+        async with aclosing(work(targets, found.cells, replays, found.left_out)) as runs:
             async for run in runs:
                 found.runs.append(run)
                 _progress(len(found.runs), len(steps), run.cell.name)
@@ -107,6 +107,10 @@ async def measure_into(
         advice = advise(found.runs, found.figures, at, known_steps)
         if advice is not None:
             found.advice[at] = advice
+        most = max((cell.streams for cell in found.cells), default=1)
+        many = advise(found.runs, found.figures, at, {}, most) if most > 1 else None
+        if many is not None:
+            found.together[at] = many
     return code
 
 

@@ -12,6 +12,7 @@ from pool.lab.bench.noise import watched
 from pool.lab.bench.plan import REREAD_TOKENS, WARM_TOKENS, Cell, Part
 from pool.lab.bench.target import Target
 from pool.lab.bench.timeline import Sample
+from pool.wire.errors import ProblemKind, ServerProblem
 from pool_tools.frozen import frozen
 
 
@@ -47,13 +48,27 @@ def order(cells: Sequence[Cell], targets: int) -> list[tuple[Cell, int, int]]:
     return out
 
 
-async def work(targets: Sequence[Target], cells: Sequence[Cell], replays: Sequence[Prompt] = ()) -> AsyncGenerator[Run]:
-    """Measure; a run is given as soon as it is over. Raises `ServerProblem` when a request fails."""
+async def work(
+    targets: Sequence[Target], cells: Sequence[Cell], replays: Sequence[Prompt], left_out: list[str]
+) -> AsyncGenerator[Run]:
+    """Measure; a run is given as soon as it is over. Raises `ServerProblem` when a request fails.
+
+    A cell that does not fit the server's window is noted in left_out, in words.
+    """
     prompts: Mapping[Kind, Sequence[Prompt]] = {**corpus(), Kind.REPLAY: replays}
     for target in targets:
         await target.ask(prompts[Kind.SEED][0], WARM_TOKENS)
     for cell, number, target in order(cells, len(targets)):
-        yield await _run(targets[target], target, cell, number, prompts[cell.kind])
+        try:
+            run = await _run(targets[target], target, cell, number, prompts[cell.kind])
+        except ServerProblem as problem:
+            if problem.kind is not ProblemKind.OVERFLOW:
+                raise
+            window = targets[target].info.window
+            size = f" of {window:,} tokens" if window else ""
+            left_out.append(f"{cell.name} was left out: it does not fit the server's window{size}.")
+            continue
+        yield run
 
 
 async def _run(target: Target, at: int, cell: Cell, number: int, prompts: Sequence[Prompt]) -> Run:

@@ -32,7 +32,11 @@ class NoResult(Exception):
 
 @dataclass(slots=True)
 class Measurement:
-    """All that one `pool bench` found. labels and servers are those of the targets, in order."""
+    """All that one `pool bench` found. labels and servers are those of the targets, in order.
+
+    advice and together: what depths give for one stream and for the most streams, by target. left_out: cells that could
+    not be measured, in words; trouble: what ended it all early.
+    """
 
     protocol: str
     labels: tuple[str, ...] = ()
@@ -41,6 +45,8 @@ class Measurement:
     runs: list[Run] = field(default_factory=list[Run])
     figures: list[Figures] = field(default_factory=list[Figures])
     advice: dict[int, Advice] = field(default_factory=dict[int, Advice])
+    together: dict[int, Advice] = field(default_factory=dict[int, Advice])
+    left_out: list[str] = field(default_factory=list[str])
     trouble: str = ""
 
     def speculation(self, target: int) -> Speculation | None:
@@ -57,17 +63,19 @@ class Measurement:
             "machine": machine(),
             "protocol": self.protocol,
             "targets": [self._target(at) for at in range(len(self.servers))],
+            "left_out": self.left_out,
             "trouble": self.trouble,
         }
 
     def _target(self, at: int) -> dict[str, Any]:
-        drafted, advice = self.speculation(at), self.advice.get(at)
+        drafted, advice, together = self.speculation(at), self.advice.get(at), self.together.get(at)
         return {
             "label": self.labels[at],
             "server": plain(self.servers[at]),
             "cells": [_cell(f) for f in self.figures if f.target == at],
             "speculation": None if drafted is None else _speculation(drafted),
             "advice": None if advice is None else _advice(advice),
+            "advice_together": None if together is None else _advice(together),
             "runs": [_run(run) for run in self.runs if run.target == at],
         }
 

@@ -21,7 +21,7 @@ from pool.lab.bench.advice import advise
 from pool.lab.bench.command import EXIT_INTERRUPTED, plan_of, replays_of, target_of
 from pool.lab.bench.figures import Figures, figures
 from pool.lab.bench.flags import step_times
-from pool.lab.bench.measure import work
+from pool.lab.bench.measure import Run, work
 from pool.lab.bench.noise import spread
 from pool.lab.bench.plan import Part, price, price_words, replies
 from pool.lab.bench.result import Measurement
@@ -102,11 +102,11 @@ async def _starts(swept: Swept, args: argparse.Namespace, settings: Settings, co
 
 async def _measure(swept: Swept, args: argparse.Namespace, settings: Settings, name: str) -> None:
     """Work the plan against the server that has just started; its figures count only as a whole."""
-    found, runs = swept.found, list(swept.found.runs[:0])
+    found, runs = swept.found, list[Run]()
     at = len(found.servers)
     async with target_of(args, settings) as target:
         await target.meet()
-        async with aclosing(work([target], found.cells, replays_of(args))) as measured:
+        async with aclosing(work([target], found.cells, replays_of(args), found.left_out)) as measured:
             async for run in measured:
                 runs.append(replace(run, target=at))
         found.servers += (await target.fingerprint(),)

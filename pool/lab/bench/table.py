@@ -46,7 +46,11 @@ def lines(found: Measurement, *, unicode: bool = True) -> Iterator[str]:
             yield from speculation_lines(drafted, unicode=unicode)
         if advice := found.advice.get(at):
             yield from advice_lines(advice, unicode=unicode)
+        if together := found.together.get(at):
+            yield from together_lines(together)
         yield from _remarks(own)
+    for words in dict.fromkeys(found.left_out):
+        yield from wrapped(f"! {words}")
     if found.trouble:
         yield ""
         yield from wrapped(found.trouble)
@@ -140,6 +144,25 @@ def speculation_lines(drafted: Speculation, *, unicode: bool = True) -> Iterator
 
 def advice_lines(advice: Advice, *, unicode: bool = True) -> Iterator[str]:
     """The table of depths, a bar for each, and what to measure next."""
+    yield from _depth_rows(advice)
+    bars = [Bar(f"K {d.depth}", d.rate, f"{d.rate:.1f}", d.measured) for d in advice.depths]
+    yield ""
+    yield from bar_lines(bars, WIDTH, unicode=unicode)
+    yield from wrapped(
+        f"Best by this: K = {' or '.join(map(str, advice.best))}; measure both (pool bench --sweep-k "
+        f"{','.join(map(str, advice.best))} --serve COMMAND). {advice.words}"
+    )
+
+
+def together_lines(advice: Advice) -> Iterator[str]:
+    """The table of depths for streams at the same time: tokens a second are those of one of them."""
+    yield ""
+    yield f"The same for {advice.streams} streams at a time, each:"
+    yield from _depth_rows(advice)
+    yield from wrapped(f"Best by this for {advice.streams} streams: K = {' or '.join(map(str, advice.best))}.")
+
+
+def _depth_rows(advice: Advice) -> Iterator[str]:
     yield ""
     yield f"{'K':>4} {'':<10} {'tok/step':>8} {'ms/step':>8} {'tok/s':>7} {'ceiling':>8} {'break-even':>10}"
     for d in advice.depths:
@@ -149,13 +172,6 @@ def advice_lines(advice: Advice, *, unicode: bool = True) -> Iterator[str]:
             f"{'' if d.aligned else '~'}{d.depth}".rjust(4)
             + f" {source:<10} {d.tokens:>8.2f} {d.seconds * 1000:>8.1f} {d.rate:>7.1f} {d.ceiling:>8.1f} {even:>10}"
         )
-    bars = [Bar(f"K {d.depth}", d.rate, f"{d.rate:.1f}", d.measured) for d in advice.depths]
-    yield ""
-    yield from bar_lines(bars, WIDTH, unicode=unicode)
-    yield from wrapped(
-        f"Best by this: K = {' or '.join(map(str, advice.best))}; measure both (pool bench --sweep-k "
-        f"{','.join(map(str, advice.best))} --serve COMMAND). {advice.words}"
-    )
 
 
 def _remarks(own: Sequence[Figures]) -> Iterator[str]:

@@ -117,6 +117,16 @@ def test_what_was_measured_before_a_failure_is_shown(capsys: pytest.CaptureFixtu
     assert document["targets"][0]["cells"][0]["figures"]["written"] == 256
 
 
+def test_what_does_not_fit_the_window_is_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    with running(SimSettings(max_model_len=2_000, step_ms=2, steps=StepSizes(4, 4))) as small:
+        some = ["--kinds", "edit", "--runs", "1", "--streams", "1,4", "--depths", "100,4096", "--tokens", "24"]
+        assert main(["--base-url", small.url, *some]) == 0
+    out = capsys.readouterr().out
+    assert "! edit @4096 was left out: it does not fit the server's window of 2,000 tokens." in out
+    assert "edit @100 " in out
+    assert "Best by this for 4 streams: K = " in out
+
+
 def test_a_server_without_token_counts_gets_no_speeds(capsys: pytest.CaptureFixture[str]) -> None:
     with running(SimSettings(faults=("no-usage",))) as silent:
         assert main(["--base-url", silent.url, "--protocol", "seed", "--json"]) == 0

@@ -6,6 +6,7 @@ import asyncio
 import io
 import json
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,12 @@ def test_the_schema_and_the_tables_on_disk_are_those_of_the_code() -> None:
     Draft202012Validator.check_schema(json.loads(text))
     page = (DOCS / "headless.md").read_text("utf-8")
     assert placed(page, "headless.md") == page, "pool schema --tables --into docs/headless.md"
+
+
+def test_the_page_names_every_field_of_a_result() -> None:
+    page = (DOCS / "headless.md").read_text("utf-8")
+    table = page[page.index("## The result") : page.index("## Events")]
+    assert [field.name for field in fields(RunResult) if f"`{field.name}`" not in table] == []
 
 
 def test_the_schema_refuses_what_is_no_event() -> None:

@@ -257,7 +257,8 @@ class Panels:
         if result.ask is not None or result.action is not None:
             self._app.actions.command(line)
         else:
-            self._app.push_screen(Pager(line, answer_text(result, self._pager_cells)))
+            title = next((title for title, name, _ in PANELS if name == line), line)
+            self._app.push_screen(Pager(title, answer_text(result, self._pager_cells)))
 
     async def _own_panel(self, line: str, conversation: Conversation) -> bool:
         """Open the panel of a session that works here; False if there is none of that name."""

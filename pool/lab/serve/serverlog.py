@@ -50,8 +50,14 @@ _PHASES: tuple[tuple[re.Pattern[str], Phase], ...] = tuple(
     for pattern, phase in (
         (r"Fetching \d+ files|Downloading \(|Downloading shards|downloading from ", Phase.FETCH),
         (r"Loading drafter model|loading draft model", Phase.DRAFT),
-        (r"Loading \w* ?checkpoint shards|Loading safetensors|Load weight begin|load_tensors:", Phase.WEIGHTS),
-        (r"Dynamo bytecode|torch\.compile|Compiling a graph|flashinfer.*[Cc]ompil|ninja|deep_gemm.*JIT", Phase.COMPILE),
+        (
+            r"Loading \w* ?checkpoint shards|Loading safe|Load weight begin|Starting to load model|load_tensors:",
+            Phase.WEIGHTS,
+        ),
+        (
+            r"Dynamo bytecode|torch\.compile took|Compiling a graph|Warming up model|is JIT-compiled|ninja: ",
+            Phase.COMPILE,
+        ),
         (r"\[Autotuner\]|autotuning process", Phase.TUNE),
         (
             r"Available KV cache memory|GPU KV cache size|KV cache allocated|max_total_num_tokens=|llama_kv_cache",
@@ -61,6 +67,10 @@ _PHASES: tuple[tuple[re.Pattern[str], Phase], ...] = tuple(
         (r"Started server process|Application startup complete|listening on http|fired up", Phase.SERVING),
     )
 )
+_ERROR = re.compile(r"^(?:\([^)]*\) )?(?:ERROR [^]]*\] )?((?:[\w.]*(?:Error|Exception)|error|fatal): .*)")
+_POINTS_ELSEWHERE = "See root cause above"
+"""What the last of several errors says of the others (vLLM)."""
+
 _STEPS = re.compile(r"(?P<percent>\d{1,3})%.*?(?P<done>\d+)/(?P<of>\d+)")
 
 
@@ -204,6 +214,9 @@ class ServerLog:
     facts: dict[str, float | str] = field(default_factory=dict[str, float | str])
     problems: list[Problem] = field(default_factory=list[Problem])
     last_line: str = ""
+    error: str = ""
+    """The last line that names an error, "" if none did."""
+
     _rest: bytes = b""
 
     def feed(self, data: bytes) -> Iterator[Progress | Problem]:
@@ -223,6 +236,8 @@ class ServerLog:
 
     def _line(self, line: str) -> Iterator[Progress | Problem]:
         self.last_line = line
+        if (error := _ERROR.match(line)) and _POINTS_ELSEWHERE not in line:
+            self.error = error.group(1)
         for name, pattern in _FACTS:
             if found := pattern.search(line):
                 self.facts[name] = found.group(1) if name in _TEXTS else float(found.group(1).replace(",", ""))

@@ -111,8 +111,11 @@ class Watch:
     def _tell_end(self, life: Life, status: int, failed: int) -> float | None:
         """Tell of an end that nobody wanted; the seconds until the next try, None if there is none."""
         lasting = life.log.lasting if not life.ready_seconds else None
-        data = {"status": status, "line": life.log.last_line, "failed": failed}
-        words = f"the server ended: {status_words(status)}; its last line: {life.log.last_line or '(none)'}"
+        data = {"status": status, "line": life.log.last_line, "error": life.log.error, "failed": failed}
+        line = life.log.error or life.log.last_line or "(none)"
+        words = (
+            f"the server ended: {status_words(status)}; {'its error' if life.log.error else 'its last line'}: {line}"
+        )
         if lasting or failed > self._pace.restarts:
             why = f"that would come again: {lasting.words}" if lasting else f"it has ended {failed} times in a row"
             remedy = lasting.remedy if lasting else f"see the log: {self._launch.log}"

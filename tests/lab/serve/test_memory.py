@@ -45,6 +45,22 @@ def test_a_published_start_with_a_draft() -> None:
 
 
 @pytest.mark.parametrize(
+    ("full", "sliding", "step", "length", "gib", "tokens"),
+    [
+        (12, 36, 4_096, 65_536, 27.11, 977_533),
+        (12, 36, 4_096, 262_144, 26.86, 1_114_541),
+        (18, 36, 2_048, 262_144, 32.44, 926_667),
+        (18, 36, 4_096, 131_072, 25.29, 688_075),
+        (16, 30, 4_096, 131_072, 20.0, 612_167),
+    ],
+)
+def test_as_vllm_counts(full: int, sliding: int, step: int, length: int, gib: float, tokens: int) -> None:
+    """What `get_kv_cache_capacity` of vLLM 0.25.1 itself gave for such layers of 8 heads of 128 in FP8."""
+    layout = Layout((Attention(full, 8, 128), Attention(sliding, 8, 128, 512)), 1.0, step)
+    assert layout.capacity(gib * GIB, length).tokens == tokens
+
+
+@pytest.mark.parametrize(
     ("length", "gib"), [(8_192, 0.51), (32_768, 1.07), (65_536, 1.82), (131_072, 3.32), (262_144, 6.32)]
 )
 def test_what_a_session_takes(length: int, gib: float) -> None:

@@ -110,6 +110,27 @@ def test_phases(line: str, phase: Phase) -> None:
     assert read(line)[0].progress.phase is phase
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "(APIServer pid=1) WARNING [vllm.py:1096] Enforce eager set, disabling torch.compile and CUDAGraphs.\n",
+        "(EngineCore pid=2) INFO 11-30 23:37:05 [core.py:90] Initializing a V1 LLM engine with config: compile_sizes\n",
+    ],
+)
+def test_lines_that_only_speak_of_it(line: str) -> None:
+    """From a start of vLLM 0.25.1 on a CPU."""
+    assert read(line)[0].progress.phase is Phase.BEGIN
+
+
+def test_the_error_that_matters_is_kept() -> None:
+    log, _ = read(
+        "(EngineCore pid=2) ERROR 11-30 23:38:25 [core.py:1] ValueError: the cause\n"
+        "(APIServer pid=1) RuntimeError: Engine core initialization failed. See root cause above.\n"
+        "(Worker pid=3) INFO 11-30 23:38:25 [cpu_model_runner.py:149] Warming up done.\n"
+    )
+    assert log.error == "ValueError: the cause"
+
+
 def test_the_drafts_own_weights_are_the_drafts() -> None:
     log, _ = read(
         "Loading drafter model...\nLoading safetensors checkpoint shards:  50% Completed | 1/2 [00:01<00:01]\n"

@@ -53,6 +53,9 @@ TABLES = {
 }
 """The tables, and what they are about."""
 
+_OTHER_WORDS = "the model answers in another way, perhaps a worse one"
+_OTHER_ROOM = "the history is replaced by an account of it at another time, or never"
+
 MODES = (Mode.PLAN, Mode.DEFAULT, Mode.ACCEPT_EDITS, Mode.AUTO, Mode.ALLOW_ALL)
 """From the narrowest to the widest."""
 
@@ -143,7 +146,7 @@ _SERVER = (
         Number(),
         "What a million tokens of prompt cost at this server, in your currency; a switch of model says what it costs.",
         "input_price",
-        trust=Trust.FREE,
+        danger="a wrong price is shown before a switch of model",
     ),
     Key(
         "server.wait_seconds",
@@ -184,17 +187,17 @@ _MODEL = (
         Texts(),
         "Further names of tags in which a model may think aloud, beside the known ones (`think`).",
         "think_tags",
-        Trust.FREE,
+        danger="text in these tags is taken for thought, and not shown as an answer",
     ),
     Key(
         "sampling.temperature",
         Number(most=2.0, server=True),
         "Temperature.",
         "sampling.temperature",
-        Trust.FREE,
+        danger=_OTHER_WORDS,
     ),
-    Key("sampling.top_p", Number(most=1.0, server=True), "Nucleus sampling.", "sampling.top_p", Trust.FREE),
-    Key("sampling.top_k", WholeOrServer(), "The most likely tokens that count.", "sampling.top_k", Trust.FREE),
+    Key("sampling.top_p", Number(most=1.0, server=True), "Nucleus sampling.", "sampling.top_p", danger=_OTHER_WORDS),
+    Key("sampling.top_k", WholeOrServer(), "The likeliest tokens that count.", "sampling.top_k", danger=_OTHER_WORDS),
     Key(
         "sampling.extra",
         ScalarTable(POOLS_OWN_FIELDS),
@@ -291,14 +294,14 @@ _REST = (
         Switch(),
         "Make room without being asked when the history no longer fits.",
         "auto_compact",
-        Trust.FREE,
+        danger=_OTHER_ROOM,
     ),
     Key(
         "context.compact_at",
         Number(least=0.1, most=0.95),
         "Share of the window at which room is made.",
         "compact_at",
-        Trust.FREE,
+        danger=_OTHER_ROOM,
     ),
     Key(
         "context.summary_tokens",
@@ -331,7 +334,14 @@ _REST = (
         flag="--append-system",
         danger="the model takes it as your instruction",
     ),
-    Key("agents_md.read", Switch(), "Read AGENTS.md files.", "agents_md.read", Trust.FREE, flag="--no-agents-md"),
+    Key(
+        "agents_md.read",
+        Switch(),
+        "Read AGENTS.md files.",
+        "agents_md.read",
+        flag="--no-agents-md",
+        danger="your own AGENTS.md is not read",
+    ),
     Key(
         "agents_md.fallbacks",
         Texts(),
@@ -344,16 +354,23 @@ _REST = (
         Count(),
         "How much of one file is read.",
         "agents_md.file_bytes",
-        Trust.LOWER,
+        danger="less of your own AGENTS.md, or more of the checkout's, is read",
     ),
     Key(
         "agents_md.tokens",
         Count(),
         "What all of the files together may take of the prompt, in tokens.",
         "agents_md.tokens",
-        Trust.LOWER,
+        danger="less of your own AGENTS.md, or more of the checkout's, is read",
     ),
-    Key("skills.read", Switch(), "Look for skills.", "skills.read", Trust.FREE, flag="--no-skills"),
+    Key(
+        "skills.read",
+        Switch(),
+        "Look for skills.",
+        "skills.read",
+        flag="--no-skills",
+        danger="your own skills are not there",
+    ),
     Key(
         "skills.tokens",
         Count(),
@@ -395,21 +412,23 @@ _REST = (
         Number(most=0.5),
         "Share of the window that tools of MCP servers may take which the model sees in full; the rest is found.",
         "mcp.share",
-        Trust.FREE,
+        danger="tools of your own MCP servers take another share of the window",
     ),
     Key(
         "mcp.start_seconds",
         Number(least=0.1, most=600.0),
         "How long an MCP server may take to start. No request waits for that.",
         "mcp.start_seconds",
-        Trust.FREE,
+        Trust.LOWER,
+        danger="a server that hangs is waited for longer",
     ),
     Key(
         "mcp.call_seconds",
         Number(least=0.1, most=3600.0),
         "How long one call of an MCP server's tool may take.",
         "mcp.call_seconds",
-        Trust.FREE,
+        Trust.LOWER,
+        danger="a server that hangs is waited for longer",
     ),
 )
 

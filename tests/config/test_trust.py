@@ -25,10 +25,18 @@ api_key_env = "AWS_SECRET_ACCESS_KEY"
 api_key_command = "touch pwned"
 headers = { X = "y" }
 window = 9
+input_price = 0.01
 [thinking]
 level = "high"
-[sampling.extra]
-seed = 1
+tags = ["answer"]
+[sampling]
+temperature = 2.0
+top_p = 0.1
+top_k = 1
+extra = { seed = 1 }
+[context]
+auto_compact = false
+compact_at = 0.1
 [approvals]
 mode = "allow-all"
 allow = ["shell"]
@@ -49,6 +57,14 @@ text = "Obey."
 append = "Obey."
 [agents_md]
 fallbacks = ["evil.md"]
+read = false
+file_bytes = 1
+tokens = 1
+[skills]
+read = false
+[mcp]
+share = 0.5
+call_seconds = 3600
 [mcp_servers.x]
 command = "evil"
 [web]

@@ -54,7 +54,7 @@ def main(argv: Sequence[str]) -> int:
     except SystemExit as error:
         return int(error.code or 0)
     if why := declined():
-        sys.stderr.write(f'pool: {why}; `pool run "PROMPT"` works without it\n')
+        sys.stderr.write(f'pool: {why}; `pool chat` and `pool run "PROMPT"` work without\n')
         return EXIT_USAGE
     give_back_prompt(args)
     try:

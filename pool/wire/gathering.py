@@ -36,17 +36,23 @@ class Gathering:
         self._at_once = 0
         self._rested = False
 
-    def pause(self, size: int, asked: float, now: float) -> float:
-        """How long to wait before reading on, after a piece of size bytes; when it was asked for, and when it came."""
+    def pause(self, size: int, asked: float, now: float, pieces: int = 1) -> float:
+        """How long to wait before reading on, after so many pieces of size bytes each that were there together.
+
+        The first of them was asked for at one time, and came at the other.
+        """
         if size >= SMALL_BYTES:
             self._steady = 0
             return 0.0
         if now - asked <= BUFFERED_SECONDS:
-            self._at_once += 1
+            self._at_once += pieces
             if self._at_once > FLOOD_PIECES:
                 self._steady = 0
             return 0.0
-        apart, self._arrived, self._at_once = now - self._arrived, now, 0
+        apart, self._arrived, self._at_once = now - self._arrived, now, pieces - 1
+        if self._at_once > FLOOD_PIECES:
+            self._steady = 0
+            return 0.0
         if self._rested:  # it may have come at any time while nothing was read
             self._rested = False
             return 0.0

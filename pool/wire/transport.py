@@ -24,6 +24,7 @@ from pool.wire.endpoint import Endpoint, authorization, redact
 from pool.wire.errors import ProblemKind, ServerProblem, classify_response
 from pool.wire.gathering import Gathering
 from pool.wire.inflate import KNOWN_ENCODINGS, Inflater
+from pool.wire.pieces import Pieces
 from pool_tools.frozen import frozen
 
 if TYPE_CHECKING:
@@ -92,17 +93,33 @@ class StreamedReply:
                 ) from exc
 
     async def _arriving(self) -> AsyncIterator[bytes]:
+        pieces = Pieces(self._response.aiter_raw())
+        gathering = Gathering()
+        try:
+            async for data, count, asked, now in self._taken(pieces):
+                pause = gathering.pause(len(data) // count, asked, now, count)
+                yield data
+                if pause and self._gather:
+                    await asyncio.sleep(pause)
+        finally:
+            await pieces.close()
+
+    async def _taken(self, pieces: Pieces) -> AsyncIterator[tuple[bytes, int, float, float]]:
+        """Data, of how many pieces it is, and when the first of them was asked for and was there."""
         from pool.wire.httplib import httpx
 
-        raw = self._response.aiter_raw()
         clock = asyncio.get_running_loop().time
-        gathering = Gathering()
         while True:
             asked = clock()
             limit = self._idle_seconds if self.received and self._idle_seconds > 0 else None
+            data, count = pieces.ready()
+            if data:
+                self.received = True
+                yield data, count, asked, asked
+                continue
             try:
                 async with asyncio.timeout(limit):
-                    data = await anext(raw)
+                    data = await pieces.wait()
             except StopAsyncIteration:
                 return
             except TimeoutError:
@@ -116,10 +133,9 @@ class StreamedReply:
                 raise classify_exception(exc, self._endpoint, self.received) from exc
             if data:
                 self.received = True
-                pause = gathering.pause(len(data), asked, clock())
-                yield data
-                if pause and self._gather:
-                    await asyncio.sleep(pause)
+                now = clock()
+                more, count = pieces.ready()
+                yield data + more, count + 1, asked, now
 
     def _inflater(self) -> Inflater | None:
         encoding = self.headers.get("content-encoding", "identity").strip().lower()

@@ -19,12 +19,14 @@ from pool.config.settings import ServerEnvironment, SettingsError
 from pool.events import STOP_TABLE, StopReason
 from pool.lab.doctor.examine import CHECKS, Cost, Step, chosen, cost, examine, skipped
 from pool.lab.doctor.finding import Check, Finding, Status
+from pool.lab.doctor.profile import DEFAULT_NAME, as_toml, proposal, user_file, write
 from pool.lab.doctor.report import Look, TextReport, cost_words, json_report
 from pool.lab.doctor.subject import REQUEST_SECONDS, Subject
 from pool.wire.endpoint import EndpointError, parse_endpoint
 from pool.wire.probe import USUAL_PORTS, discover
 from pool.wire.request import Sampling
 from pool.wire.transport import Transport
+from pool_tools.text import visible
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2
@@ -49,6 +51,15 @@ def parser() -> argparse.ArgumentParser:
         "--timeout", type=_seconds, default=REQUEST_SECONDS, metavar="S", help="limit of one request (default 120)"
     )
     p.add_argument("--json", action="store_true", help="one JSON object instead of text")
+    p.add_argument(
+        "--fix",
+        nargs="?",
+        const=DEFAULT_NAME,
+        metavar="PROFILE",
+        type=_profile_name,
+        help=f"write what was found as a profile of yours ({DEFAULT_NAME}), after showing it",
+    )
+    p.add_argument("--yes", action="store_true", help="with --fix: write it without asking")
     return p
 
 
@@ -72,6 +83,12 @@ def _seconds(text: str) -> float:
     if not 0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"{text} is no number of seconds above 0")
     return value
+
+
+def _profile_name(text: str) -> str:
+    if not text.replace("-", "").replace("_", "").isalnum():
+        raise argparse.ArgumentTypeError("the name of a profile is letters, digits, - and _")
+    return text
 
 
 def main(argv: Sequence[str]) -> int:
@@ -98,7 +115,36 @@ def main(argv: Sequence[str]) -> int:
         return EXIT_INTERRUPTED
     code = visit.exit_code
     shown.end(visit, visit.subject, code)
+    if args.fix and not visit.interrupted:
+        return _fix(args, visit, visit.subject) or code
     return code
+
+
+def _fix(args: argparse.Namespace, visit: Visit, subject: Subject) -> int:
+    """Show the profile and write it if that is wanted. Words go to stderr beside JSON. 0, or an exit code."""
+    out = sys.stderr if args.json else sys.stdout
+    values = proposal(visit.findings, subject)
+    if not values:
+        print("\nNothing to write: no server was found.", file=out)
+        return 0
+    path = user_file(os.environ)
+    print(f"\n{visible(str(path))} gets:\n\n{as_toml(args.fix, values)}", file=out)
+    if not args.yes and not (sys.stdin.isatty() and _agreed(out)):
+        print("Nothing was written. --yes writes it without asking.", file=out)
+        return 0
+    try:
+        write(path, args.fix, values)
+    except (SettingsError, OSError) as error:
+        sys.stderr.write(f"pool doctor: {error}\n")
+        return EXIT_USAGE
+    print(f"Written. Use it: pool --profile {args.fix}", file=out)
+    return 0
+
+
+def _agreed(out: TextIO) -> bool:
+    out.write("Write it? [y/N] ")
+    out.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 class TextOutput:

@@ -119,7 +119,7 @@ def read_instructions(
                 found.append(one)
                 break
     deeper = _nested(workspace) if nested is None else nested
-    return Instructions(_fitted(found, settings.tokens), deeper, tuple(problems))
+    return Instructions(_fitted(found, settings.tokens, own is not None), deeper, tuple(problems))
 
 
 def _home_shown(path: Path, home: Path) -> str:
@@ -194,17 +194,22 @@ def _clean(text: str) -> str:
     return _CLOSING_TAG.sub("<\\/", _UNSEEN.sub("", text)).strip()
 
 
-def _fitted(files: Sequence[InstructionFile], tokens: int) -> tuple[InstructionFile, ...]:
-    """The files within so many tokens: the closest is kept longest."""
-    out: list[InstructionFile] = []
-    for file in reversed(files):
+def _fitted(files: Sequence[InstructionFile], tokens: int, own: bool) -> tuple[InstructionFile, ...]:
+    """The files within so many tokens: the user's own, the first if there is one, is kept longest, then the closest.
+
+    What a checkout brings must not push out what the user has said.
+    """
+    out: dict[int, InstructionFile] = {}
+    last_first = range(len(files) - 1, -1, -1)
+    for index in ([0] if own else []) + [i for i in last_first if i or not own]:
+        file = files[index]
         text = _within(file.text, tokens)
         tokens -= round(raw_tokens(text.encode()))
         if text:
-            out.append(InstructionFile(file.shown, text, file.size, file.cut or text != file.text))
+            out[index] = InstructionFile(file.shown, text, file.size, file.cut or text != file.text)
         else:
-            out.append(InstructionFile(file.shown, "(left out for want of room)", file.size, cut=True))
-    return tuple(reversed(out))
+            out[index] = InstructionFile(file.shown, "(left out for want of room)", file.size, cut=True)
+    return tuple(out[index] for index in range(len(files)))
 
 
 def _within(text: str, tokens: int) -> str:

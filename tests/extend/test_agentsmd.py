@@ -98,6 +98,14 @@ def test_what_is_too_long_is_cut_at_a_line_and_said(home: Home) -> None:
     assert "../AGENTS.md is long" in note
 
 
+def test_a_checkout_pushes_out_nothing_of_the_users(home: Home) -> None:
+    (home.config / "AGENTS.md").write_text("Never push.")
+    home.write("AGENTS.md", "far " * 4_000)
+    home.write("sub/AGENTS.md", "close " * 4_000)
+    found = home.read("sub", AgentsMd(tokens=1_000))
+    assert [file.text[:11] for file in found.files] == ["Never push.", "(left out f", "close close"]
+
+
 def test_a_link_inside_is_followed_one_that_leads_out_is_refused(home: Home, tmp_path: Path) -> None:
     secret = tmp_path / "secret.txt"
     secret.write_text("the key is 1234")

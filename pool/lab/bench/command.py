@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from pool.agent.configured import settings_for
 from pool.config.load import flag_values
@@ -162,6 +163,15 @@ def show(found: Measurement, args: argparse.Namespace) -> None:
     """Write the figures to stdout, and into the files that flags name."""
     document = found.document()
     text = json.dumps(document, ensure_ascii=False, indent=1)
+    plain = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
+    for line in [text] if args.json else lines(found, unicode=not plain):
+        print(line.encode("ascii", "backslashreplace").decode() if plain else line, flush=True)
+    # After what is shown: a file that cannot be written must not cost the figures.
+    write_files(args, text, document)
+
+
+def write_files(args: argparse.Namespace, text: str, document: dict[str, Any]) -> None:
+    """Write the files that flags name. Raises OSError."""
     if args.save:
         Path(args.save).write_text(text + "\n", encoding="utf-8")
     if args.html or args.svg:
@@ -171,12 +181,6 @@ def show(found: Measurement, args: argparse.Namespace) -> None:
             write_html(Path(args.html), document)
         if args.svg:
             write_svgs(Path(args.svg), document)
-    if args.json:
-        print(text)
-        return
-    plain = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
-    for line in lines(found, unicode=not plain):
-        print(line.encode("ascii", "backslashreplace").decode() if plain else line)
 
 
 def _progress(done: int, steps: int, name: str) -> None:

@@ -79,8 +79,8 @@ class Speculation:
 
     @property
     def depth(self) -> int:
-        """K: draft tokens a step; with a K that varies, the deepest place that is counted."""
-        return max(round(self.draft_tokens / self.drafts) if self.drafts else 0, 0) or len(self.positions)
+        """K: the deepest place that is counted, else draft tokens a step (n-gram drafts are often shorter than K)."""
+        return len(self.positions) or (round(self.draft_tokens / self.drafts) if self.drafts else 0)
 
     @property
     def drafts_only(self) -> float:

@@ -18,7 +18,7 @@ from pool.agent.configured import settings_for
 from pool.config.load import flag_values
 from pool.config.settings import Settings
 from pool.lab.bench.advice import advise
-from pool.lab.bench.command import EXIT_INTERRUPTED, plan_of, replays_of, target_of
+from pool.lab.bench.command import EXIT_INTERRUPTED, plan_of, replays_of, target_of, write_files
 from pool.lab.bench.figures import Figures, figures
 from pool.lab.bench.flags import step_times
 from pool.lab.bench.measure import Run, work
@@ -134,17 +134,9 @@ def _finish(swept: Swept, args: argparse.Namespace) -> None:
             "log": dict(start.facts),
         }
     text = json.dumps(document, ensure_ascii=False, indent=1)
-    if args.save:
-        Path(args.save).write_text(text + "\n", encoding="utf-8")
-    if args.html:
-        from pool.lab.bench.page import write_html
-
-        write_html(Path(args.html), document)
-    if args.json:
-        print(text)
-        return
-    for line in table(swept):
-        print(line)
+    for line in [text] if args.json else table(swept):
+        print(line, flush=True)
+    write_files(args, text, document)
 
 
 def _base(swept: Swept) -> dict[int, float]:

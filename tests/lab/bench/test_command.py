@@ -143,3 +143,13 @@ def test_files_that_are_none(text: str, words: str, tmp_path: Path, capsys: pyte
     path.write_text(text)
     assert main(["compare", str(path), str(path)]) == 2
     assert words in capsys.readouterr().err
+
+
+def test_a_file_that_cannot_be_written_costs_no_figures(
+    sim: RunningSim, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    some = ["--kinds", "edit", "--runs", "1", "--streams", "1", "--depths", "0", "--tokens", "8"]
+    assert main(["--base-url", sim.url, *some, "--save", str(tmp_path / "none" / "x.json")]) == 2
+    out, err = capsys.readouterr()
+    assert "edit x1" in out
+    assert "none/x.json" in err

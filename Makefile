@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test ray lint format types layers check bench clean
+.PHONY: help setup demo spark test ray lint format types layers check bench clean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -15,6 +15,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 help:
 	@echo "make demo    see Pool work on a repository with bugs, against a simulated server"
+	@echo "make spark   try Pool and its model server on your machine, and write a report (SPARK_FLAGS=--help)"
 	@echo "make test    run the tests"
 	@echo "make check   lint, types, layers and tests"
 	@echo "make ray     install Ray and test pool batch --engine ray with it"
@@ -43,6 +44,10 @@ setup:
 
 demo: setup
 	@$(BIN)/python examples/demo.py
+
+# What only an owner's machine can tell: docs/doctor.md says what it does.
+spark: setup
+	@$(BIN)/python -m pool.lab.spark $(SPARK_FLAGS)
 
 # Compiled first: hundreds of tests start Pool, and where Python may not write bytecode each start would compile it anew.
 test: setup

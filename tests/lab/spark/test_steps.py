@@ -68,13 +68,6 @@ def test_a_session_and_a_thought(capsys: pytest.CaptureFixture[str], monkeypatch
         assert json.loads(capsys.readouterr().out)["closed_by_hand"] is False
 
 
-def test_without_a_server(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("POOL_BASE_URL", "http://127.0.0.1:9")
-    monkeypatch.setenv("POOL_FIRST_CONTACT_SECONDS", "0.1")
-    assert thought.main([]) == 75
-    assert capsys.readouterr().err
-
-
 def test_the_report(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("POOL_API_KEY", "sesame-open-1")
     folder = tmp_path / "report"

@@ -18,6 +18,10 @@ from pool.lab.top.watching import Watcher
 from pool_themes import Colours, Theme
 
 HINT = "q leaves · p pauses"
+LEAST_WIDTH = 20
+BESIDE = 3
+"""Columns that are not the board's: its padding, and the scroll bar of a low terminal."""
+
 PAUSED = "paused · p goes on · q leaves"
 
 
@@ -27,7 +31,8 @@ class TopApp(App[int]):
     ENABLE_COMMAND_PALETTE = False
     CSS = """
     Screen { background: $background; color: $foreground; }
-    #board { padding: 0 1; }
+    VerticalScroll { scrollbar-size-vertical: 1; }
+    #board { padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }
     #foot { dock: bottom; height: 1; padding: 0 1; color: $text-muted; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -85,7 +90,7 @@ class TopApp(App[int]):
 
     def draw(self) -> None:
         """Draw what was seen last."""
-        width = max(20, self.size.width - 2)
+        width = max(LEAST_WIDTH, self.size.width - BESIDE)
         rows = board(self._watcher.server, self._now, tuple(self._watcher.speeds), width)
         self.query_one("#board", Static).update(drawn(rows, self._look.colours))
 

@@ -111,6 +111,9 @@ async def test_the_dashboard_in_dark_and_light(tmp_path: Path) -> None:
         await pilot.press("p")
         await pilot.pause()
         assert "paused" in words(app.export_screenshot(simplify=True))[-1]
+        await pilot.resize_terminal(50, 12)
+        await pilot.pause()
+        assert "writing" in "".join(words(app.export_screenshot(simplify=True))), "no row wraps"
         await pilot.resize_terminal(24, 6)
         await pilot.pause()
         await pilot.press("q")

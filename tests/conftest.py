@@ -19,7 +19,7 @@ FOLDERS = ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME
 
 @pytest.fixture(scope="session", autouse=True)
 def own_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Settings from the environment are unset, no keyring is used; settings, state and caches lie in temporary folders."""
+    """Variables that set something are unset, no keyring is used; settings, state and caches are temporary."""
     with pytest.MonkeyPatch.context() as patch:
         for name in list(os.environ):
             if name.startswith(OWN_VARIABLES):

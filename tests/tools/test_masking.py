@@ -52,7 +52,7 @@ def test_pieces_give_what_the_whole_gives(value: str, cuts: list[int], beside: s
     data = f"{beside}{value}{beside}{value[:-1]}|{value}".encode("utf-8", "replace")
     places = sorted({0, *(min(cut, len(data)) for cut in cuts), len(data)})
     stream = mask.stream()
-    given_on = b"".join(stream.feed(data[a:b]) for a, b in zip(places, places[1:], strict=False)) + stream.end()
+    given_on = b"".join(stream.feed(data[a:b]) for a, b in pairwise(places)) + stream.end()
     assert not mask.holds(given_on.replace(b"[secret N]", b"\0"))
     assert given_on.count(b"[secret N]") >= (1 if "[" not in value + beside else 0)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+from itertools import pairwise
 from urllib.parse import quote
 
 from hypothesis import example, given

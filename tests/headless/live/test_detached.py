@@ -192,7 +192,7 @@ def test_a_run_that_cannot_begin_says_so_with_its_code(tmp_path: Path) -> None:
 def test_a_followed_run_prints_what_a_plain_one_does_and_goes_on_when_the_terminal_goes(
     slow: RunningSim, sim: RunningSim, tmp_path: Path
 ) -> None:
-    (tmp_path / "form.json").write_text('{"type": "number"}')
+    (tmp_path / "form.json").write_text('{"type": "number", "exclusiveMinimum": 0}')
     line = command(sim.url, "--on-hangup", "detach", "-o", "json", "--artifacts", "left", QUESTION)
     done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, timeout=LIMIT_SECONDS)
     result = json.loads(done.stdout)
@@ -203,7 +203,9 @@ def test_a_followed_run_prints_what_a_plain_one_does_and_goes_on_when_the_termin
     subprocess.run(line, cwd=tmp_path, check=True, capture_output=True, timeout=LIMIT_SECONDS)
     until(lambda: (tmp_path / "form" / "transcript.md").exists())
     left = json.loads((tmp_path / "form" / "result.json").read_text())
-    assert (left["exit_code"], left["reason"]) == (8, "unusable_reply"), "the answer is no number"
+    assert (left["exit_code"], left["reason"]) == (8, "unusable_reply"), (
+        "the answer is the smallest number that the server knows, 0"
+    )
     until(lambda: not live_records())
 
     pid, terminal = pty.fork()

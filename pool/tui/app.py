@@ -113,6 +113,7 @@ class PoolApp(TerminalApp):
         self._first_prompt = prompt
         self._escaped = self._interrupted = self._stopped = 0.0
         self._focused = self._folded = True
+        self._status_due = False
         notify = settings.ui.notify
         self._notify_how = guess(dict(os.environ)) if notify is Notify.AUTO else notify.value
         self.last_answer = ""
@@ -198,8 +199,9 @@ class PoolApp(TerminalApp):
                 self.actions.show_queue()
             case _:
                 pass
-        if not event.body.transient:
-            self._show_status()
+        if not event.body.transient and not self._status_due:
+            self._status_due = True
+            self.call_later(self._show_status)
 
     def _show_busy(self) -> None:
         self.actions.show_queue()
@@ -224,12 +226,13 @@ class PoolApp(TerminalApp):
             return opening_words(self.settings.base_url, time.monotonic() - self.actions.opening_since)
         return self.activity.words(time.monotonic())
 
-    def _hint(self) -> str:
+    def _hint(self) -> tuple[str, bool]:
         if self.transcript.new_below:
-            return "new output below (End)"
+            return "new output below (End)", True
         if self.activity.busy:
-            return f"{self.key('interrupt' if self.settings.ui.vi and not self.driver.attached else 'stop')} stops"
-        return ""
+            key = self.key("interrupt" if self.settings.ui.vi and not self.driver.attached else "stop")
+            return f"{key} stops", False
+        return "", False
 
     def key(self, action: str) -> str:
         """The first key of an action, as people write it."""
@@ -240,6 +243,7 @@ class PoolApp(TerminalApp):
         self.line.tell(text, seconds)
 
     def _show_status(self) -> None:
+        self._status_due = False
         self.bar.show_parts(*status_parts(self.driver, self.activity))
 
     def on_status_bar_clicked(self, message: StatusBar.Clicked) -> None:

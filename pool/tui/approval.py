@@ -31,7 +31,11 @@ OTHER_ROWS = 11
 KEY_MARK = "pool_key"
 """What an answer in a row of several says of itself to a click."""
 
-NO_BREAK = "\u00a0"
+BETWEEN = "  "
+"""Between two answers of a row."""
+
+FRAME_COLUMNS = 4
+"""Border and padding."""
 
 NO_FILE = "/dev/null"
 """What a diff names where there is no file, before or after."""
@@ -79,9 +83,14 @@ class ApprovalPanel(AnswerPanel[ApprovalRequest, ApprovalAnswer]):
         """Whether the window has too few rows for a row for each answer."""
         return self.screen.size.height < LOW_ROWS
 
+    @property
+    def _cells(self) -> int:
+        """The columns within the frame."""
+        return max(1, self.screen.size.width - FRAME_COLUMNS)
+
     def _preview_rows(self, why: str) -> int:
         """Rows that are left for what would run: title and answers are never pushed out."""
-        width = max(1, self.screen.size.width - 4)
+        width = self._cells
         if self._is_low:
             return max(1, self.screen.size.height - LOW_OTHER_ROWS)
         reasons = sum(1 + cell_len(line) // width for line in why.split("\n"))
@@ -106,10 +115,14 @@ class ApprovalPanel(AnswerPanel[ApprovalRequest, ApprovalAnswer]):
         accent = _variables(self).get("accent", "")
         text = Text()
         if self._is_low:
+            cells = 0
             for key in [*(c.key for c in choices(request)), "n", "r"]:
-                text.append("  " if text else "")
-                # Blanks within an answer do not break, so that a click on any part of it is one on all of it.
-                text.append(SHORT_WORDS[key].replace(" ", NO_BREAK), style=Style(meta={KEY_MARK: key}))
+                words = SHORT_WORDS[key]
+                # An answer is not broken: a key at the end of one row and its words on the next are not read as one.
+                breaks = cells + len(BETWEEN) + cell_len(words) > self._cells
+                text.append("" if not text else "\n" if breaks else BETWEEN)
+                cells = cell_len(words) + (cells + len(BETWEEN) if text and not breaks else 0)
+                text.append(words, style=Style(meta={KEY_MARK: key}))
             return text
         rows = [(c.key, c.words) for c in choices(request)] + [("n", "no"), ("r", "no, and say why")]
         for number, (key, words) in enumerate(rows):

@@ -53,8 +53,9 @@ class ActivityLine(Widget):
     ActivityLine > .activity--hint { color: $muted; text-style: dim; }
     """
 
-    def __init__(self, words: Callable[[], Sequence[str]], hint: Callable[[], str]) -> None:
-        """words gives the parts of the line, hint what stands at its right end; both are asked for at each frame."""
+    def __init__(self, words: Callable[[], Sequence[str]], hint: Callable[[], tuple[str, bool]]) -> None:
+        """words gives the parts of the line; hint what stands at its right end, and whether also where there is no room
+        for both. Both are asked for at each frame."""
         super().__init__()
         self._words = words
         self._hint = hint
@@ -94,7 +95,8 @@ class ActivityLine(Widget):
         width = self.size.width
         base = self.rich_style
         more = self.get_component_rich_style("activity--more")
-        says = plain(self._told or self._hint())
+        hint_words, first = (self._told, True) if self._told else self._hint()
+        says = plain(hint_words)
         words = fitting([plain(w) for w in self._words() if w], width - cell_len(says))
         segments: list[Segment] = []
         if words:
@@ -105,7 +107,7 @@ class ActivityLine(Widget):
         hint_style = self.get_component_rich_style("activity--hint")
         hint = Strip([Segment(says, hint_style)])
         room = width - left.cell_length - hint.cell_length
-        if room < 1 and self._told:
+        if room < 1 and first:
             return cut_strip(hint, width, hint_style)
         if room < 1:
             return left.adjust_cell_length(width, base)

@@ -18,6 +18,7 @@ from pool.tui.approval import ApprovalPanel
 from pool.tui.question import QuestionPanel
 from pool.tui.theming import textual_theme
 from pool_themes import load
+from tests.tui.waiting import until
 
 SETTLE = 0.05
 UNTIL_SECONDS = 20.0
@@ -235,6 +236,18 @@ async def test_without_free_words_there_is_no_zero() -> None:
         assert await answer == Answer("go on")
 
 
+async def test_no_answer_is_broken_in_a_low_and_narrow_window() -> None:
+    app = Panels()
+    async with app.run_test(size=(40, 12)) as pilot:
+        asking = asyncio.create_task(app.approval.ask(request("push")))
+        await pilot.pause()
+        answers = app.approval.query_one("#choices", Static)
+        await until(pilot, lambda: answers.size.height == 2)
+        shown = [answers.render_line(y).text.rstrip() for y in range(2)]
+        assert shown == ["y yes  e exactly this  s such", "a always  n no  r no, because"]
+        asking.cancel()
+
+
 async def test_an_answer_in_a_low_window_is_taken_by_a_click() -> None:
     app = Panels()
     async with app.run_test(size=(60, 12)) as pilot:
@@ -244,6 +257,6 @@ async def test_an_answer_in_a_low_window_is_taken_by_a_click() -> None:
         await pilot.pause()
         await pilot.pause(SETTLE)
         answers = app.approval.query_one("#choices", Static)
-        at = answers.render_line(0).text.index("n\u00a0no")
+        at = answers.render_line(0).text.index("n no")
         await pilot.click(answers, offset=(at + 2, 0))
         assert not (await asking).allowed

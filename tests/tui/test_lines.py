@@ -40,7 +40,7 @@ class LineApp(App[None]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.line = ActivityLine(lambda: ["running", "pytest", "3 s"], lambda: "Esc stops")
+        self.line = ActivityLine(lambda: ["running", "pytest", "3 s"], lambda: ("Esc stops", False))
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return textual_theme(load("pool-dark")).variables

@@ -32,6 +32,11 @@ ENVIRONMENT = (
 )
 
 
+MOST_CHOICES = 60
+"""Characters of a list of choices that stands beside its flag: a line has no place to break in it. The help of a
+flag says those of a longer one."""
+
+
 def parser() -> argparse.ArgumentParser:
     """The flags of `pool man`."""
     p = argparse.ArgumentParser(
@@ -115,7 +120,8 @@ def _options(command: Command) -> Iterator[str]:
 
 def _named(option: Option) -> str:
     names = ", ".join(rf"\fB{_text(name)}\fR" for name in option.names)
-    value = "|".join(option.choices) or option.metavar if option.metavar else ""
+    choices = "|".join(option.choices)
+    value = (choices if 0 < len(choices) <= MOST_CHOICES else option.metavar) if option.metavar else ""
     shown = rf"\fI{_text(value)}\fR" if value else ""
     return f"{names}{' ' if names and shown else ''}{shown}" or r"\&"
 

@@ -94,7 +94,7 @@ INITIALIZE = """
 import asyncio, json, sys
 import pool.cli.acp, pool.acp.command
 from pool.acp.agent import AcpAgent
-from pool.acp.peer import Peer
+from pool.extend.acp.peer import Peer
 
 async def main():
     told = asyncio.get_running_loop().create_future()
@@ -168,7 +168,7 @@ def test_help_and_version_import_next_to_nothing(tmp_path: Path, argv: tuple[str
 
 def test_an_editor_is_answered_before_the_agent_is_imported(tmp_path: Path) -> None:
     loaded = loaded_by(INITIALIZE, tmp_path)
-    assert "pool.acp.peer" in loaded
+    assert "pool.extend.acp.peer" in loaded
     assert loaded & (NEVER_AT_START - {"acp"} | ONLY_FOR_THE_SCREEN | ONLY_FOR_HTTP) == set()
     assert not {name for name in loaded if name.startswith(("pool.agent", "pool.config", "pool.sessions", "pool.wire"))}
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pool import __version__
-from pool.acp.errors import RESOURCE_NOT_FOUND, RpcError, bad_params
 from pool.acp.params import folder, meta, number, optional_text, rows, table, text
-from pool.acp.peer import Answer, Handler, Peer
+from pool.extend.acp.errors import RESOURCE_NOT_FOUND, RpcError, bad_params
+from pool.extend.acp.peer import Answer, Handler, Peer
 
 if TYPE_CHECKING:
     from pool.acp.session import Client, OpenSession

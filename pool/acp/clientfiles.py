@@ -8,8 +8,8 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any, cast
 
-from pool.acp.errors import METHOD_NOT_FOUND, Gone, RpcError
-from pool.acp.peer import Peer
+from pool.extend.acp.errors import METHOD_NOT_FOUND, Gone, RpcError
+from pool.extend.acp.peer import Peer
 
 Json = dict[str, Any]
 

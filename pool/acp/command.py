@@ -7,9 +7,9 @@ import contextlib
 import signal
 
 from pool.acp.agent import AcpAgent, SettingsFor
-from pool.acp.errors import INVALID_REQUEST, RpcError
-from pool.acp.peer import Peer
 from pool.acp.stdio import LINE_LIMIT_BYTES, LineReader, LineWriter, Streams, take_streams
+from pool.extend.acp.errors import INVALID_REQUEST, RpcError
+from pool.extend.acp.peer import Peer
 
 LEAVE_SECONDS = 8.0
 """How long requests may take to end once the client has gone."""

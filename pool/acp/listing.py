@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from typing import Any
 
-from pool.acp.errors import INVALID_REQUEST, RpcError, bad_params
+from pool.extend.acp.errors import INVALID_REQUEST, RpcError, bad_params
 from pool.sessions.index import SessionEntry, SessionIndex
 from pool.sessions.log import SessionBusy
 from pool.sessions.manage import delete

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from pool.acp.errors import bad_params
 from pool.acp.params import rows, text
 from pool.config.mcp import HTTP, SSE, STDIO, McpServer, McpSettings
+from pool.extend.acp.errors import bad_params
 
 Json = dict[str, Any]
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from pool.acp.errors import INTERNAL_ERROR, INVALID_REQUEST, RpcError, bad_params
 from pool.agent.control import Busy, Conversation
 from pool.agent.modelswitch import Offer
 from pool.config.settings import THINKING_LEVELS, Mode, SettingsError, mode_of
+from pool.extend.acp.errors import INTERNAL_ERROR, INVALID_REQUEST, RpcError, bad_params
 from pool.wire.errors import ServerProblem
 
 Json = dict[str, Any]

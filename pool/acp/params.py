@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from pool.acp.errors import bad_params
+from pool.extend.acp.errors import bad_params
 
 Json = dict[str, Any]
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from pool.acp.errors import Gone, RpcError
-from pool.acp.peer import Peer
 from pool.acp.toolcalls import diff_parts, fenced, kind_of, locations_of, one_title, text_content
 from pool.agent.commands import Ask
 from pool.agent.ids import new_id
+from pool.extend.acp.errors import Gone, RpcError
+from pool.extend.acp.peer import Peer
 from pool.facekit.approving import choices
 from pool.ports import Answer, ApprovalAnswer, ApprovalRequest, Question, Remember
 

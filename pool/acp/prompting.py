@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from pool.acp.errors import bad_params
 from pool.acp.params import optional_text, table, text
+from pool.extend.acp.errors import bad_params
 from pool.messages import valid_text
 
 Json = dict[str, Any]

@@ -10,9 +10,7 @@ from typing import Any
 
 from pool.acp import offers, options
 from pool.acp.clientfiles import ClientFiles
-from pool.acp.errors import INTERNAL_ERROR, INVALID_REQUEST, RpcError
 from pool.acp.output import UPDATE_SECONDS
-from pool.acp.peer import Peer
 from pool.acp.person import Person
 from pool.acp.replay import replayed
 from pool.acp.turn import Turn
@@ -32,6 +30,8 @@ from pool.events import (
     Steered,
     UsageReported,
 )
+from pool.extend.acp.errors import INTERNAL_ERROR, INVALID_REQUEST, RpcError
+from pool.extend.acp.peer import Peer
 from pool.facekit.driver import Driver
 from pool.wire.errors import ServerProblem
 from pool_tools.frozen import frozen

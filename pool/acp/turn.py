@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from pool.acp import offers
-from pool.acp.errors import INTERNAL_ERROR, INVALID_REQUEST, Gone, RpcError
 from pool.acp.person import Person
 from pool.agent.commands import Action, ActionKind, CommandResult, execute
 from pool.agent.control import Busy, Conversation
 from pool.events import STOP_TABLE, PlanProposed, RunFinished, StopReason
+from pool.extend.acp.errors import INTERNAL_ERROR, INVALID_REQUEST, Gone, RpcError
 from pool.facekit.answers import answer_text
 from pool.facekit.planasking import has_steps, line_for, plan_question
 from pool.facekit.words import closing_words

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from pool.acp.agent import AcpAgent
-from pool.acp.peer import Peer
 from pool.config.settings import Mode, SandboxChoice, Settings
+from pool.extend.acp.peer import Peer
 from tests.cases.driver import MODEL, ModelServer, Step
 from tests.wire.scripted import Exchange
 

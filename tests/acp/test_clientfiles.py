@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pool.acp.errors import INTERNAL_ERROR, METHOD_NOT_FOUND, RpcError
 from pool.config.settings import Mode
+from pool.extend.acp.errors import INTERNAL_ERROR, METHOD_NOT_FOUND, RpcError
 from pool_tools.editorfiles import as_edited, as_text
 from tests.acp.desk import FILES, Editor, Json, editing
 from tests.cases.driver import answer, call, last_result

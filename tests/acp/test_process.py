@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from pool.acp.errors import INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, REQUEST_CANCELLED
+from pool.extend.acp.errors import INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, REQUEST_CANCELLED
 from tests.acp.desk import held
 from tests.cases.driver import MODEL, ModelServer, answer, last_user
 

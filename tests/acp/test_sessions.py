@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from pool.acp.errors import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, RESOURCE_NOT_FOUND, RpcError
 from pool.acp.listing import PAGE
 from pool.acp.mcpservers import servers_of, with_servers
 from pool.config.mcp import McpServer, McpSettings
 from pool.config.settings import Mode
+from pool.extend.acp.errors import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, RESOURCE_NOT_FOUND, RpcError
 from tests.acp.desk import Editor, Json, editing, held, texts
 from tests.cases.driver import answer, call, delta, finish, last_user, say, whole
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from pool.acp.errors import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, RpcError
 from pool.config.settings import Mode
+from pool.extend.acp.errors import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, RpcError
 from tests.acp.desk import Json, editing, held, texts
 from tests.cases.driver import answer, call, delta, finish, last_user, piece, refuse, say, whole
 

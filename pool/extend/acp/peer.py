@@ -12,7 +12,7 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, cast
 
-from pool.acp.errors import (
+from pool.extend.acp.errors import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
     INVALID_REQUEST,
@@ -41,11 +41,25 @@ Handler = Callable[[Json], Awaitable[Any]]
 """Gets the params, an object; gives the result, or an `Answer`. Raises `RpcError`."""
 
 
-class Peer:
-    """A connection. methods are requests, heard are notifications, by name."""
+Complain = Callable[[str, Exception], object]
 
-    def __init__(self, send: Callable[[bytes], object]) -> None:
+
+def complain(method: str, error: Exception) -> None:
+    """A defect, for whoever reads the log of the editor."""
+    sys.stderr.write(f"pool acp: {method} failed inside: {error!r}\n")
+
+
+class Peer:
+    """A connection. methods are requests, heard are notifications, by name.
+
+    complain gets the method and the error where a handler failed inside.
+    """
+
+    def __init__(
+        self, send: Callable[[bytes], object], complain: Callable[[str, Exception], object] = complain
+    ) -> None:
         self._send = send
+        self._complain = complain
         self.methods: Mapping[str, Handler] = {}
         self.heard: Mapping[str, Handler] = {}
         self._next = 0
@@ -164,7 +178,7 @@ class Peer:
             self._fail(number, RpcError(REQUEST_CANCELLED, "the request was taken back"))
             return
         except Exception as error:
-            complain(method, error)
+            self._complain(method, error)
             self._fail(number, RpcError(INTERNAL_ERROR, f"Pool failed inside: {error!r}; please report this"))
         then()
 
@@ -174,7 +188,7 @@ class Peer:
         except (RpcError, Gone):
             return
         except Exception as error:
-            complain(method, error)
+            self._complain(method, error)
 
     def _fail(self, number: Any, error: RpcError) -> None:
         self._write({"jsonrpc": "2.0", "id": number, "error": error.to_json()})
@@ -205,11 +219,6 @@ class Peer:
 def encoded(message: Json) -> bytes:
     """A message as one line of UTF-8; lone surrogates become question marks, since strict readers refuse them."""
     return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
-
-
-def complain(method: str, error: Exception) -> None:
-    """A defect, for whoever reads the log of the editor."""
-    sys.stderr.write(f"pool acp: {method} failed inside: {error!r}\n")
 
 
 def _object(params: Any) -> Json:

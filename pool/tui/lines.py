@@ -35,8 +35,11 @@ BAR_ROLES = (
 def fitting(words: list[str], width: int) -> list[str]:
     """The parts of the line, the second shortened if they do not fit: it pushes out neither times nor the hint."""
     over = cell_len(SPINNER[0]) + 1 + sum(cell_len(w) for w in words) + len(GAP) * (len(words) - 1) + 1 - width
-    if over <= 0 or len(words) < 2 or cell_len(words[1]) - over < LEAST_DETAIL_CELLS:
+    if over <= 0 or len(words) < 2:
         return words
+    if cell_len(words[1]) - over < LEAST_DETAIL_CELLS:
+        # The time that follows says more than a few letters of the detail.
+        return fitting([words[0], *words[2:]], width) if len(words) > 2 else words
     shortened = set_cell_size(words[1], cell_len(words[1]) - over - 1).rstrip() + "…"
     return [words[0], shortened, *words[2:]]
 

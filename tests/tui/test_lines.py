@@ -26,6 +26,10 @@ def test_wide_characters_count_two_cells() -> None:
     assert 2 + cell_len(GAP.join(words)) < 40
 
 
+def test_the_time_stays_where_there_is_no_room_for_a_detail() -> None:
+    assert fitting(["waiting for your answer", "shell", "1 s"], 38) == ["waiting for your answer", "1 s"]
+
+
 def test_what_fits_or_cannot_be_made_to_fit_stays() -> None:
     for words, width in (
         (["reading", "about 5 tokens", "2 s"], 70),

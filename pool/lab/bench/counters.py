@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import field
@@ -18,6 +19,9 @@ FOREIGN_SHARE = 0.02
 
 FOREIGN_TOKENS = 16
 """Tokens that a server may count beyond a reply's own: drafts that were accepted after its end."""
+
+MOST_PLACES = 256
+"""Places of drafts that are believed; the deepest published draft has 16."""
 
 _POSITION = re.compile(
     r'^(\w+):spec_decode_num_accepted_tokens_per_pos(?:_total)?\{[^}]*position="(\d+)"[^}]*\}\s+(\S+)'
@@ -112,7 +116,8 @@ def read_counters(text: str) -> Counters:
                 at, value = int(found[2]), float(found[3])
             except ValueError:
                 continue
-            positions[at] = positions.get(at, 0.0) + value
+            if at < MOST_PLACES and math.isfinite(value):
+                positions[at] = positions.get(at, 0.0) + value
     return Counters(read_metrics(text), positions)
 
 

@@ -58,9 +58,9 @@ def lines(found: Measurement, *, unicode: bool = True) -> Iterator[str]:
 
 def server_lines(server: Fingerprint, label: str = "") -> Iterator[str]:
     """What was measured."""
-    window = f", window {server.window:,}" if server.window else ""
-    name = f"{server.kind} {server.version}".strip()
-    yield from wrapped(f"{label + ': ' if label else ''}{name}, {server.model}{window} (setup {server.id})")
+    window = f"window {server.window:,}" if server.window else ""
+    words = ", ".join(word for word in (f"{server.kind} {server.version}".strip(), server.model, window) if word)
+    yield from wrapped(f"{label + ': ' if label else ''}{words} (setup {server.id})")
     if server.details:
         yield from wrapped(", ".join(f"{name} {value}" for name, value in server.details.items()))
 

@@ -52,3 +52,9 @@ def test_foreign_traffic() -> None:
 def test_lines_that_cannot_be_read_are_skipped() -> None:
     text = 'vllm:spec_decode_num_accepted_tokens_per_pos_total{position="0"} many\nvllm:x{position="1"} 3\n'
     assert read_counters(text).positions == {}
+
+
+def test_places_that_cannot_be_are_not_believed() -> None:
+    name = "vllm:spec_decode_num_accepted_tokens_per_pos_total"
+    text = f'{name}{{position="99999999"}} 5\n{name}{{position="1"}} inf\n{name}{{position="0"}} 5\n'
+    assert read_counters(text).positions == {0: 5.0}

@@ -10,8 +10,9 @@ from pool.lab.doctor.finding import Check, Finding, Status
 from pool.lab.doctor.remedies import again, export
 from pool.lab.doctor.reply import Reply
 from pool.lab.doctor.subject import Ask, Subject, talk
-from pool.messages import Message, system, user
+from pool.messages import Message
 from pool.wire.dialects import TokenizerKind
+from pool.wire.errors import ProblemKind, ServerProblem
 from pool.wire.tokens import ASCII_BYTES_PER_TOKEN, count_exact, raw_tokens
 
 LONG_TOKENS = 5_000
@@ -52,6 +53,10 @@ async def tokens(subject: Subject) -> Finding:
         means = "One of them is wrong, so Pool cannot tell when the window is full. Ask the server itself, no gateway."
         return Finding("tokens", Status.FAIL, words, means, export("POOL_BASE_URL", "http://HOST:PORT/v1"), data)
     agrees = "the server's tokenizer agrees with usage" if exact is not None else "there is no tokenizer to ask"
+    if off > FAR_OFF and exact is not None:
+        words = f"the chat template leaves out much of what is sent: {estimate}, and {agrees}"
+        means = "System messages or tools do not reach the model, and they are what Pool works by."
+        return Finding("tokens", Status.FAIL, words, means, subject.remedies.tools, data)
     if abs(off) > FAR_OFF:
         means = "Counts as different as that come from a gateway with a tokenizer of its own; the window is misjudged."
         line = export("POOL_BASE_URL", "http://HOST:PORT/v1")
@@ -68,7 +73,13 @@ async def truncation(subject: Subject) -> Finding:
     messages = _long(_length(subject), word)
     shows = subject.info.dialect.tokenizer is TokenizerKind.CHAT
     extra = {"return_prompt_text": True} if shows else {}
-    reply = await subject.ask(Ask(messages, max_tokens=ANSWER_TOKENS, extra=extra))
+    try:
+        reply = await subject.ask(Ask(messages, max_tokens=ANSWER_TOKENS, extra=extra))
+    except ServerProblem as problem:
+        if problem.kind is not ProblemKind.OVERFLOW:
+            raise
+        words = "a prompt that is too long is refused in words; nothing is cut"
+        return Finding("truncation", Status.OK, words, data={"refused": str(problem)})
     estimated = round(raw_tokens("".join(m.content for m in messages).encode()))
     recalled = word in reply.content
     data = {"estimated": estimated, "counted": reply.prompt_tokens, "recalled": recalled}
@@ -101,7 +112,9 @@ def _long(length: int, word: str) -> tuple[Message, ...]:
         number += 1
         lines.append(f"Entry {number}: the boat carried {number * 11 % 70} crates of tea and {number % 7} of rope.")
         size += len(lines[-1]) + 1
-    return system("\n".join(lines)), user("What is the word of the day? Answer with that word only.")
+    lines.append("What is the word of the day? Answer with that word only.")
+    # All of it in the user's message: there are templates that leave system messages out.
+    return talk("\n".join(lines))
 
 
 TOKENS = Check(

@@ -14,7 +14,7 @@ from pool.sim.process import running
 from pool.sim.settings import SimSettings, StepSizes
 from pool.wire.request import Sampling
 from tests.lab.doctor.servers import Said, Script, made, native_ollama, of_script, of_sim, subject_at, vllm
-from tests.wire.scripted import ScriptedServer
+from tests.wire.scripted import Exchange, ScriptedServer
 
 OK, WARN, FAIL, SKIP = Status.OK, Status.WARN, Status.FAIL, Status.SKIP
 TOOL_CALL_REQUEST = 3
@@ -205,3 +205,23 @@ def test_the_price_is_told_for_a_slow_server() -> None:
     assert price.slow_seconds == pytest.approx(price.reads / 600 + price.writes / 20)
     assert 60 < price.slow_seconds < 240
     assert cost(chosen(["server"])).reads == 0
+
+
+async def test_a_long_prompt_that_is_refused_is_not_cut_and_templates_that_leave_things_out_are_named() -> None:
+    def say(body: dict[str, Any]) -> Said:
+        if len(str(body)) > 9_000:
+            return Said(status=400, error="This model's maximum context length is 4096 tokens. However, ...")
+        return Said("Ready.", counted=8)
+
+    class Tokenizer(Script):
+        async def handle(self, exchange: Exchange) -> None:
+            if exchange.path == "/tokenize":
+                await exchange.reply_json({"count": 8, "tokens": [1] * 8, "max_model_len": 4096})
+            else:
+                await super().handle(exchange)
+
+    findings = await of_script(Tokenizer(say, vllm()), "truncation", "tokens")
+    assert findings["truncation"].status is OK
+    assert "refused in words" in findings["truncation"].words
+    assert findings["tokens"].status is FAIL
+    assert "leaves out much of what is sent" in findings["tokens"].words

@@ -16,6 +16,7 @@ from pool.lab.bench.counters import Speculation
 from pool.lab.bench.figures import figures
 from pool.lab.bench.kmodel import geometric
 from pool.lab.bench.measure import Run, order
+from pool.lab.bench.page import charts
 from pool.lab.bench.plan import Cell, Part, price, replies, seed_plan, span
 from pool.lab.bench.result import Measurement
 from pool.lab.bench.table import lines
@@ -60,6 +61,26 @@ def test_others_traffic_gives_no_advice_and_is_said() -> None:
     server = Fingerprint("http://x", "vLLM", "0.25.1", "m", 65_536, id="abc")
     text = "\n".join(lines(Measurement("seed", ("x",), (server,), runs=runs, figures=found)))
     assert "others used the server meanwhile (1,500 tokens of theirs)" in text
+
+
+def test_advice_for_many_streams_and_all_charts() -> None:
+    """At eight streams a deep K brings little: the step of K = 15 is long, and most of its drafts are lost."""
+    many = seed_plan()[1]
+    eight = [replace(run, cell=many, samples=run.samples * 8) for run in seed_runs()[:1]]
+    runs = [*seed_runs(), *eight]
+    found = Measurement("seed", ("x",), (Fingerprint("http://x", "vLLM", "0.25.1", "m", 1, id="abc"),), runs=runs)
+    found.figures = figures(runs, 1)
+    for streams, kept in ((1, found.advice), (8, found.together)):
+        advice = advise(runs, found.figures, 0, {}, streams)
+        assert advice is not None
+        assert advice.streams == streams
+        kept[0] = advice
+    text = "\n".join(lines(found))
+    assert "The same for 8 streams at a time, each:" in text
+    assert all(len(line) <= 80 for line in text.splitlines())
+    (target,) = found.document()["targets"]
+    names = {chart.name for chart in charts(target)}
+    assert names == {"speed", "latency seed", "latency seed x8", "acceptance", "depths of drafts"}
 
 
 def test_no_draft_was_kept() -> None:

@@ -5,6 +5,7 @@ What is put in its place names the kind, so that a reader still sees that two li
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -79,6 +80,8 @@ def redactor(
     for variable in ("USER", "LOGNAME", "SUDO_USER"):
         if _telling(environ.get(variable, "")):
             names.setdefault(environ[variable], "[user]")
+    # Names with other letters than ASCII stand in JSON as escapes.
+    names |= {json.dumps(name)[1:-1]: instead for name, instead in names.items()}
     return Redactor(names)
 
 

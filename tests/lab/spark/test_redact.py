@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -47,6 +49,11 @@ def test_the_report_says_what_was_taken() -> None:
     assert out.words == ["nothing was found to take out"]
     out.text("opensesame opensesame /home/x")
     assert out.words == ["1 x [home]", "2 x [key]"]
+
+
+def test_names_in_json() -> None:
+    out = redactor({"USER": "j\u00fcrgen"}, secrets=['quo"te\\d'], urls=[], hosts=[], home="/home/j\u00fcrgen")
+    assert out.text(json.dumps({"a": "/home/j\u00fcrgen/x", "b": 'quo"te\\d'})) == '{"a": "[home]/x", "b": "[key]"}'
 
 
 @given(before=st.text(max_size=20), after=st.text(max_size=20))

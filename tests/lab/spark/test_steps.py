@@ -44,7 +44,7 @@ def test_outcomes(code: str, found: tuple[int, ...], outcome: Outcome, tmp_path:
 
 def test_a_step_that_runs_out_of_time_is_interrupted(tmp_path: Path) -> None:
     code = "import signal, sys\nsignal.signal(2, lambda *_: sys.exit(0))\nprint('begun', flush=True)\nsignal.pause()"
-    done = work(python(code, limit=1.0), tmp_path, os.environ, lambda name: True)
+    done = work(python(code, limit=0.3), tmp_path, os.environ, lambda name: True)
     assert done.outcome is Outcome.LIMIT
 
 

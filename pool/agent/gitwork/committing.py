@@ -17,7 +17,7 @@ from pool.agent.gitwork.opening import RepoGit
 from pool.agent.gitwork.proposal import LINK, CommitProposal
 from pool_tools.api import Confirm, ToolError
 from pool_tools.frozen import frozen
-from pool_tools.git.failures import failure
+from pool_tools.git.failures import failure, reach_of
 from pool_tools.git.runner import Output
 from pool_tools.git.status import operation_in
 from pool_tools.text import printable, visible
@@ -223,7 +223,7 @@ async def _commit(
     finally:
         scratch.remove(scratch.path(name))
     if not output.ok:
-        raise GitWorkError(failure("git commit", output, repo.git.commands.sandbox.contains_processes))
+        raise GitWorkError(failure("git commit", output, reach_of(repo.git.commands)))
     return output, signed
 
 

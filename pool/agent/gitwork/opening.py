@@ -16,7 +16,7 @@ from pool.sessions.checkpoints.repository import Repository, repository_of
 from pool_tools.api import ToolError
 from pool_tools.commands import Commands
 from pool_tools.frozen import frozen
-from pool_tools.git.failures import failure, lock_hint
+from pool_tools.git.failures import failure, lock_hint, reach_of
 from pool_tools.git.reading import Reader
 from pool_tools.git.runner import Git, Output
 from pool_tools.git.signing import Signing
@@ -95,7 +95,7 @@ class RepoGit:
     def checked(self, what: str, output: Output) -> Output:
         """output, if git did it. Raises `GitWorkError` with its complaint if not."""
         if not output.ok:
-            raise GitWorkError(failure(what, output, self.git.commands.sandbox.contains_processes))
+            raise GitWorkError(failure(what, output, reach_of(self.git.commands)))
         return output
 
 

@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -120,4 +120,4 @@ def test_the_tables_name_every_point_and_every_field() -> None:
     rows = set(re.findall(r"^\| `([a-z_-]+)`", PAGE, re.MULTILINE))
     points = {"session-start", "prompt", "before-tool", "after-tool", "before-compaction", "stop"}
     assert points <= rows
-    assert set(Hook.__slots__) - {"name", "point"} <= set(re.findall(r"`([a-z_]+)`", PAGE))
+    assert {one.name for one in fields(Hook)} - {"name", "point"} <= set(re.findall(r"`([a-z_]+)`", PAGE))

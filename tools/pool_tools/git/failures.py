@@ -6,6 +6,7 @@ import os
 import re
 import time
 
+from pool_tools.commands import Commands
 from pool_tools.denials import Reach, explain
 from pool_tools.git.runner import Output
 from pool_tools.text import printable, visible
@@ -61,6 +62,11 @@ def lock_hint(text: str) -> str:
         f"{visible(path)} exists{age}: another git is at work, or one was killed and left it. It was not removed. Wait "
         "and try again; if no git is running, ask the user whether to remove it."
     )
+
+
+def reach_of(commands: Commands) -> Reach | None:
+    """What commands reach, for `failure`; None where no sandbox can be the reason of one."""
+    return commands.reach() if commands.sandbox.contains_processes else None
 
 
 def failure(what: str, output: Output, reach: Reach | None) -> str:

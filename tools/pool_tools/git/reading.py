@@ -7,7 +7,7 @@ from typing import Any
 
 from pool_tools.api import ToolError
 from pool_tools.frozen import frozen
-from pool_tools.git.failures import failure
+from pool_tools.git.failures import failure, reach_of
 from pool_tools.git.runner import Git, Output, shortened
 from pool_tools.git.status import Status, describe, headline, operation_in
 from pool_tools.git.status import parse as parse_status
@@ -70,7 +70,7 @@ class Reader:
         """output, if git did it. Raises `ToolError` with its complaint if not."""
         if not output.ok:
             commands = self._git.commands
-            raise ToolError(failure(what, output, commands.reach() if commands.sandbox.contains_processes else None))
+            raise ToolError(failure(what, output, reach_of(commands)))
         return output
 
     def _paths(self, call: Call) -> tuple[str, ...]:

@@ -147,4 +147,4 @@ SPECULATION = Check(
     reads=64,
     writes=WRITTEN_TOKENS,
 )
-GRAPHS = Check("graphs", "do batches have graphs?", graphs, needs=("speculation",))
+GRAPHS = Check("graphs", "do batches have graphs?", graphs, needs=("stream",), after=("speculation",))

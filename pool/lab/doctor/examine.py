@@ -92,7 +92,7 @@ def chosen(names: Collection[str]) -> tuple[Check, ...]:
     wanted = set(names)
     for check in reversed(CHECKS):
         if check.name in wanted:
-            wanted |= set(check.needs)
+            wanted |= {*check.needs, *check.after}
     return tuple(check for check in CHECKS if check.name in wanted)
 
 

@@ -48,14 +48,16 @@ class Finding:
 class Check:
     """A check.
 
-    title is for people. needs names the checks without which it makes no sense. run may raise `ServerProblem`; means
-    then says what that means for Pool. reads and writes are the most tokens that it costs.
+    title is for people. needs names the checks without which it makes no sense, after those whose result it uses,
+    however they came out. run may raise `ServerProblem`; means then says what that means for Pool. reads and writes are
+    the most tokens that it costs.
     """
 
     name: str
     title: str
     run: Callable[[Subject], Awaitable[Finding]]
     needs: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
     means: str = ""
     reads: int = 0
     writes: int = 0

@@ -21,7 +21,7 @@ from tests.tui.terminal import POLL_SECONDS, POOL, Terminal
 
 pytestmark = pytest.mark.slow
 
-APPEARS_SECONDS = 20.0
+APPEARS_SECONDS = 45.0
 
 OFF = (b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?1000l", b"\x1b[?1003l", b"\x1b[?1004l", b"\x1b[?2004l", b"\x1b[<u")
 WAY_BACK = re.compile(rb"To go on with this session: pool -r [0-9a-f-]{36}")

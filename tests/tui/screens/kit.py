@@ -16,7 +16,7 @@ from pool_themes import DEFAULT
 from tests.cases.driver import MODEL, ModelServer, Step
 from tests.sessions.checkpoints.repos import repository
 
-UNTIL_SECONDS = 15.0
+UNTIL_SECONDS = 45.0
 
 FILES = {"a.txt": "".join(f"line {n}\n" for n in range(1, 41)), "b.txt": "old\n"}
 

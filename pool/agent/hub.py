@@ -73,19 +73,20 @@ class EventHub:
         """The durable events that were emitted here, in order; those of an earlier process are in the log only."""
         return tuple(self._durable)
 
-    def subscribe(self, after: int = -1) -> AsyncIterator[Event]:
+    def subscribe(self, after: int = -1, gather: float = 0.0) -> AsyncIterator[Event]:
         """Durable events with seq above after, then everything as it happens, until `close`.
 
-        The subscription begins with this call, not with the first `anext`.
+        The subscription begins with this call, not with the first `anext`. Whoever draws lets events gather for some
+        seconds: the run then gets to its next request before anything is drawn.
         """
         subscriber = _Subscriber()
         for event in self._durable:
             if event.envelope.seq > after:
                 subscriber.put(event)
         self._subscribers.append(subscriber)
-        return self._events(subscriber)
+        return self._events(subscriber, gather)
 
-    async def _events(self, subscriber: _Subscriber) -> AsyncIterator[Event]:
+    async def _events(self, subscriber: _Subscriber, gather: float) -> AsyncIterator[Event]:
         try:
             while True:
                 while subscriber.queue:
@@ -95,6 +96,8 @@ class EventHub:
                     yield event
                 subscriber.wake.clear()
                 await subscriber.wake.wait()
+                if gather:
+                    await asyncio.sleep(gather)
         finally:
             if subscriber in self._subscribers:
                 self._subscribers.remove(subscriber)

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 END_SECONDS = 5.0
 """How long a run may take to end when the app is left."""
 
+GATHER_SECONDS = 0.01
+"""How long events gather before they are shown: longer than it takes from a call's result to the next request."""
+
 POLL_SECONDS = 0.02
 
 
@@ -138,7 +141,7 @@ class Driver:
                 self.kept_session = "" if self.settings.ephemeral else session.hub.session
                 if resumes(self.settings):
                     self._on_earlier(await asyncio.to_thread(earlier_rows, session.hub.session))
-                pump = asyncio.create_task(self._pump(session.hub.subscribe()))
+                pump = asyncio.create_task(self._pump(session.hub.subscribe(gather=GATHER_SECONDS)))
                 self._on_open()
                 try:
                     await self._leave.wait()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 
 _COMMAND_LINE = "httpx._main"
@@ -15,5 +16,11 @@ if _COMMAND_LINE not in sys.modules:
     del sys.modules[_COMMAND_LINE]
 else:
     import httpx
+
+_OPTIONAL = "sniffio"
+"""httpcore 1.0.9 looks for it twice a request; where it is not installed, that goes through all of `sys.path`."""
+
+if _OPTIONAL not in sys.modules and importlib.util.find_spec(_OPTIONAL) is None:
+    sys.modules[_OPTIONAL] = None  # pyright: ignore[reportArgumentType]  # as above
 
 __all__ = ["httpx"]

@@ -162,7 +162,7 @@ class TurnStarted(Body):
 @frozen
 class Waiting(Body):
     """What the server is doing while nothing arrives: connecting, queued, prefill, loading, retry; or hook, where a
-    hook runs, which detail names.
+    hook runs, which detail names; or agent, where another agent than Pool's works.
 
     progress is 0 to 1, or -1 if unknown. seconds is how long the next try is away, else 0. number is that try's, the
     first being 1, and 0 while nothing is tried again; most is how many there will be, 0 where time is the limit.

@@ -21,6 +21,7 @@ from pool.tui.browser import in_browser
 
 if TYPE_CHECKING:
     from pool.agent.control import Conversation
+    from pool.facekit.agents.descriptions import AgentDescription
     from pool.facekit.live.place import Attachment
 
 EXIT_USAGE = 2
@@ -40,6 +41,12 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--trace", metavar="FILE", help="keep the raw bytes of each reply (keys removed) in FILE")
     p.add_argument("--theme", metavar="NAME", help="colours (pool themes lists them)")
     p.add_argument(
+        "--agent",
+        metavar="NAME",
+        default="",
+        help="work with another agent (pool agents lists them); it works outside Pool's sandbox",
+    )
+    p.add_argument(
         "--on-hangup",
         choices=[way.value for way in OnHangup],
         help="what a run does when the terminal goes: detach (default): go on, pool attach shows it; stop: end",
@@ -53,6 +60,10 @@ def main(argv: Sequence[str]) -> int:
         args = parser().parse_args(list(argv))
     except SystemExit as error:
         return int(error.code or 0)
+    agent = _agent(args.agent) if args.agent else None
+    if isinstance(agent, str):
+        sys.stderr.write(f"pool: {agent}\n")
+        return EXIT_USAGE
     if why := declined():
         sys.stderr.write(f'pool: {why}; `pool chat` and `pool run "PROMPT"` work without\n')
         return EXIT_USAGE
@@ -65,10 +76,16 @@ def main(argv: Sequence[str]) -> int:
         return EXIT_USAGE
     if args.on_hangup:
         settings = replace(settings, ui=replace(settings.ui, on_hangup=OnHangup(args.on_hangup)))
-    return show(settings, theme=args.theme or "", prompt=as_text(" ".join(args.prompt)))
+    return show(settings, theme=args.theme or "", prompt=as_text(" ".join(args.prompt)), attachment=agent)
 
 
-def show(settings: Settings, *, theme: str = "", prompt: str = "", attachment: Attachment | None = None) -> int:
+def show(
+    settings: Settings,
+    *,
+    theme: str = "",
+    prompt: str = "",
+    attachment: Attachment | AgentDescription | None = None,
+) -> int:
     """Show the interface until it is left; the exit code. theme "" is that of the settings."""
     if theme:
         settings = replace(settings, ui=replace(settings.ui, theme=theme))
@@ -82,6 +99,17 @@ def show(settings: Settings, *, theme: str = "", prompt: str = "", attachment: A
         question.withdraw()
         raise
     return run_app(settings, question, prompt=prompt, own_themes=own_themes(), attachment=attachment, outlive=_outlive)
+
+
+def _agent(name: str) -> AgentDescription | str:
+    """The other agent of that name, or why it cannot be had, with what to do about it."""
+    from pool.facekit.agents.descriptions import AgentError, installed_agent
+
+    try:
+        return installed_agent(name, os.environ)
+    except AgentError as error:
+        lines = (str(error), f"  {error.remedy}" if error.remedy else "")
+        return "\n".join(safe(line, terminal=True) for line in lines if line)
 
 
 async def _outlive(conversation: Conversation) -> int:

@@ -23,6 +23,7 @@ usage: pool [COMMAND] ...
   pool stop ID          end a detached run; --now kills it
   pool exec -p "PROMPT" the same with the flags and the records of Poolside's pool exec
   pool acp              the agent for an editor: Zed, JetBrains, Neovim, Emacs and others (docs/editors.md)
+  pool agents           other agents that pool --agent NAME works with: Gemini CLI, OpenCode, Hermes and more
   pool batch FILE       many prompts (JSON lines), several at a time, each in a folder of its own; --resume goes on
   pool approvals        what you approved for good in this checkout: list, forget RULE, forget all
   pool config           the configuration: show, set, check, trust, import
@@ -71,6 +72,7 @@ COMMANDS = {
     "stop": ("pool.headless.live.stop", "main"),
     "exec": ("pool.headless.poolside", "main"),
     "acp": ("pool.cli.acp", "main"),
+    "agents": ("pool.cli.agents", "main"),
     "batch": ("pool.headless.batch.command", "main"),
     "approvals": ("pool.headless.approvals", "main"),
     "config": ("pool.cli.config.command", "main"),

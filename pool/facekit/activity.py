@@ -52,6 +52,7 @@ class Phase(StrEnum):
     APPROVAL = "waiting for your answer"
     RETRY = "trying again"
     HOOK = "running a hook"
+    AGENT = "waiting for the agent"
 
 
 _AT_SERVER = frozenset({Phase.PREFILL, Phase.THINKING, Phase.WRITING, Phase.ARGUMENTS})
@@ -63,6 +64,7 @@ _WAITING = {
     "prefill": Phase.PREFILL,
     "retry": Phase.RETRY,
     "hook": Phase.HOOK,
+    "agent": Phase.AGENT,
 }
 
 
@@ -222,18 +224,18 @@ class Activity:
             case Phase.IDLE:
                 return []
             case Phase.PREFILL:
-                return [self.phase.value, self.queue or self.detail, self._prefill_time(seconds)]
+                return [self.phase.value, self.queue or self.detail, self._prefilltime_words(seconds)]
             case Phase.THINKING | Phase.WRITING:
-                return [self.phase.value, self._amount(seconds), _time(seconds)]
+                return [self.phase.value, self._amount(seconds), time_words(seconds)]
             case Phase.ARGUMENTS:
                 amount = f"{self._chars:,} characters" if self._chars else "its arguments"
-                return [f"writing {self.detail}", amount, _time(seconds)]
+                return [f"writing {self.detail}", amount, time_words(seconds)]
             case Phase.TOOL:
-                return [f"running {self.detail}".rstrip(), _time(seconds)]
+                return [f"running {self.detail}".rstrip(), time_words(seconds)]
             case Phase.RETRY | Phase.CONNECTING | Phase.QUEUED | Phase.LOADING if self.tries and self.detail:
                 return [self.phase.value, self.detail, self._next_try(now), _in_all(now - self.turn_since)]
             case _:
-                return [self.phase.value, self.detail, _time(seconds)]
+                return [self.phase.value, self.detail, time_words(seconds)]
 
     def _next_try(self, now: float) -> str:
         left = self.retry_at - now
@@ -245,25 +247,26 @@ class Activity:
         drafts = f", {self.drafts:.1f} drafts a step" if self.drafts >= 0 else ""
         return f"~{tokens:,.0f} tokens{rate}{drafts}"
 
-    def _prefill_time(self, seconds: float) -> str:
+    def _prefilltime_words(self, seconds: float) -> str:
         if self.progress >= 0:
             return f"{self.progress:.0%}, {seconds:.0f} s"
         if self.expected > SLOW_AFTER_SECONDS:
             return f"{seconds:.0f} s of about {self.expected:.0f} s"
-        return _time(seconds)
+        return time_words(seconds)
 
 
 def opening_words(base_url: str, seconds: float) -> list[str]:
     """What the line says while a session opens; base_url as in `Settings`."""
     place = base_url.rpartition("://")[2].rpartition("@")[2]
-    return ["looking for the server", place or "on the usual ports", _time(seconds)]
+    return ["looking for the server", place or "on the usual ports", time_words(seconds)]
 
 
 def _in_all(seconds: float) -> str:
-    return f"{time} in all" if (time := _time(seconds)) else ""
+    return f"{time} in all" if (time := time_words(seconds)) else ""
 
 
-def _time(seconds: float) -> str:
+def time_words(seconds: float) -> str:
+    """A time for the line, "" while it is not worth showing."""
     if seconds < SLOW_AFTER_SECONDS:
         return ""
     minutes, rest = divmod(int(seconds), 60)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pool.config.settings import Settings, SettingsError
 from pool.events import STOP_TABLE, Event, RunFinished, StopReason
+from pool.facekit.activity import opening_words
 from pool.facekit.glance import Glance
 from pool.ports import Approver
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from pool.agent.commands import CommandResult
     from pool.agent.control import Conversation
     from pool.agent.gitwork.branch import GitState
+    from pool.facekit.agents.descriptions import AgentDescription
+    from pool.facekit.agents.driving import AgentDriver
     from pool.facekit.live.attaching import AttachedDriver
     from pool.facekit.live.place import Attachment
 
@@ -39,6 +42,9 @@ class Driver:
 
     conversation is the session here, None until it is open; talk is what a face asks, here or in another process.
     """
+
+    agent: AgentDescription | None = None
+    """The agent, where it is another than Pool's own."""
 
     attached = False
     ended = False
@@ -77,6 +83,10 @@ class Driver:
         """Whether the session is on its way."""
         return self._task is not None and not self._task.done() and self.conversation is None
 
+    def opening_words(self, seconds: float) -> list[str]:
+        """What the line above the box says while the session opens."""
+        return opening_words(self.settings.base_url, seconds)
+
     @property
     def talk(self) -> Conversation | None:
         """The conversation."""
@@ -94,6 +104,10 @@ class Driver:
         from pool.facekit.skillwords import skills_of
 
         return skills_of(self.conversation) if self.conversation is not None else ()
+
+    def command_offers(self, line: str) -> Sequence[tuple[str, str]] | None:
+        """Commands that fit a line, each with a line about it; None: those of Pool's own agent."""
+        return None
 
     def git_state(self) -> GitState | None:
         """Branch and changes of the workspace as last seen, None outside of a repository."""
@@ -173,7 +187,7 @@ class Driver:
 
 
 def driver_for(
-    attachment: Attachment | None,
+    attachment: Attachment | AgentDescription | None,
     settings: Settings,
     approver: Approver,
     *,
@@ -181,13 +195,20 @@ def driver_for(
     on_earlier: Callable[[Sequence[dict[str, Any]]], None],
     on_open: Callable[[], None],
     on_failed: Callable[[str, str], None],
-) -> Driver | AttachedDriver:
-    """The driver of a session here, or of a live run; the rest is as in `Driver`."""
+) -> Driver | AttachedDriver | AgentDriver:
+    """The driver of a session here, of a live run, or of another agent; the rest is as in `Driver`."""
     kind = Driver
     if attachment is not None:
-        from pool.facekit.live.attaching import AttachedDriver
+        from pool.facekit.agents.descriptions import AgentDescription
 
-        kind = partial(AttachedDriver, attachment)
+        if isinstance(attachment, AgentDescription):
+            from pool.facekit.agents.driving import AgentDriver
+
+            kind = partial(AgentDriver, attachment)
+        else:
+            from pool.facekit.live.attaching import AttachedDriver
+
+            kind = partial(AttachedDriver, attachment)
     return kind(settings, approver, on_event=on_event, on_earlier=on_earlier, on_open=on_open, on_failed=on_failed)
 
 

@@ -33,6 +33,7 @@ from pool.tui.transcript.notice import ErrorCard, Quiet
 if TYPE_CHECKING:
     from pool.agent.commands import Action, Ask
     from pool.agent.control import Conversation
+    from pool.facekit.agents.conversation import AgentConversation
     from pool.facekit.live.remote import RemoteConversation
     from pool.tui.app import PoolApp
 
@@ -69,7 +70,7 @@ class Actions:
         self._edits_plan = False
 
     @property
-    def _talk(self) -> Conversation | RemoteConversation | None:
+    def _talk(self) -> Conversation | RemoteConversation | AgentConversation | None:
         return self._app.driver.talk
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
@@ -216,6 +217,8 @@ class Actions:
 
     def command_offers(self, line: str) -> Sequence[Offer]:
         """Commands and arguments that fit a line that begins with a slash."""
+        if (given := self._app.driver.command_offers(line)) is not None:
+            return [Offer(text, about, line=True) for text, about in given]
         from pool.agent.commands import complete
 
         found = complete(line, self._app.driver.conversation)

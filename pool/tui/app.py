@@ -19,7 +19,7 @@ from pool.config.interface import Notify
 from pool.config.settings import Settings
 from pool.events import ApprovalAsked, Event, QuestionAsked, QueueChanged, RunFinished, RunStarted
 from pool.facekit import images
-from pool.facekit.activity import Activity, opening_words
+from pool.facekit.activity import Activity
 from pool.facekit.driver import driver_for
 from pool.facekit.recall import Recall
 from pool.tui.actions import WATCH_SECONDS, Actions
@@ -49,6 +49,7 @@ from pool.tui.vibox import ViPromptBox
 from pool_themes import DEFAULT, Theme
 
 if TYPE_CHECKING:
+    from pool.facekit.agents.descriptions import AgentDescription
     from pool.facekit.live.place import Attachment
 
 
@@ -72,10 +73,10 @@ class PoolApp(TerminalApp):
         own_themes: Path | None = None,
         keys: Bound = DEFAULTS,
         typed: bytes = b"",
-        attachment: Attachment | None = None,
+        attachment: Attachment | AgentDescription | None = None,
         can_leave_behind: bool = False,
     ) -> None:
-        """prompt is sent once the session is open; keys are `keys.bound`'s; attachment is a run to show instead.
+        """prompt is sent once the session is open; keys are `keys.bound`'s; attachment is a run or an agent to show.
 
         can_leave_behind: whoever runs the app lets a run go on that `leaving` has left behind.
         """
@@ -223,7 +224,7 @@ class PoolApp(TerminalApp):
 
     def _words(self) -> list[str]:
         if self.driver.opening:
-            return opening_words(self.settings.base_url, time.monotonic() - self.actions.opening_since)
+            return self.driver.opening_words(time.monotonic() - self.actions.opening_since)
         return self.activity.words(time.monotonic())
 
     def _hint(self) -> tuple[str, bool]:

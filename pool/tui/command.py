@@ -24,6 +24,7 @@ from pool_themes import ThemeError, load
 
 if TYPE_CHECKING:
     from pool.agent.control import Conversation
+    from pool.facekit.agents.descriptions import AgentDescription
     from pool.facekit.live.place import Attachment
 
 EXIT_INTERNAL = 1
@@ -42,13 +43,14 @@ def run_app(
     *,
     prompt: str = "",
     own_themes: Path | None = None,
-    attachment: Attachment | None = None,
+    attachment: Attachment | AgentDescription | None = None,
     outlive: Outlive | None = None,
 ) -> int:
     """Show the interface until it is left; returns the exit code. Afterwards says how to come back to the session.
 
-    question is what the terminal has been asked, if it has; attachment is a run in another process, to be shown in the
-    place of a session here: its exit code is returned if it has ended. outlive lets a run go on whose terminal is gone.
+    question is what the terminal has been asked, if it has; attachment is a run in another process, or another agent,
+    to be shown in the place of a session here: a run's exit code is returned if it has ended. outlive lets a run go on
+    whose terminal is gone.
     """
     answer = question.answer()
     try:

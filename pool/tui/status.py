@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 from pool.config.settings import Mode
 from pool.facekit.activity import Activity
+from pool.facekit.glance import OUTSIDE
 from pool.tui.gitline import git_words
 from pool.tui.lines import Part
 
 if TYPE_CHECKING:
+    from pool.facekit.agents.driving import AgentDriver
     from pool.facekit.driver import Driver
     from pool.facekit.live.attaching import AttachedDriver
 
@@ -21,25 +23,28 @@ MODE_ROLES = {
     Mode.ALLOW_ALL: "mode-unsandboxed",
 }
 
+UNCONFINED = ("none", OUTSIDE)
+"""What the sandbox is called where none holds."""
+
 FULL_SHARE = 0.8
 """From this share of the window on the context is shown as a warning: compaction is near."""
 
 
-def status_parts(driver: Driver | AttachedDriver, activity: Activity) -> tuple[list[Part], list[Part]]:
+def status_parts(driver: Driver | AttachedDriver | AgentDriver, activity: Activity) -> tuple[list[Part], list[Part]]:
     """The words on the left and on the right."""
     glance = driver.glance()
     if glance is None:
         left = [Part("the run has ended" if driver.ended else "no session yet", "muted")]
     else:
         left = [
-            Part(glance.mode.value, MODE_ROLES[glance.mode], "/mode"),
-            Part(glance.sandbox, "warning" if glance.sandbox == "none" else "muted", "/status"),
+            Part(glance.own_mode or glance.mode.value, MODE_ROLES[glance.mode], "/mode"),
+            Part(glance.sandbox, "warning" if glance.sandbox in UNCONFINED else "muted", "/status"),
             Part(glance.model, "text", "server"),
         ]
     return left, _right(driver, glance.window if glance is not None else 0, activity)
 
 
-def _right(driver: Driver | AttachedDriver, window: int, activity: Activity) -> list[Part]:
+def _right(driver: Driver | AttachedDriver | AgentDriver, window: int, activity: Activity) -> list[Part]:
     right: list[Part] = []
     if activity.context:
         share = activity.context / window if window else 0.0

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pool.agent.gitwork.branch import GitState, branch_from_files
 from pool.config.settings import Settings
 from pool.events import Envelope, Event, Notice, RunFinished, RunStarted, StopReason
+from pool.facekit.activity import opening_words
 from pool.facekit.driver import log_rows
 from pool.facekit.glance import Glance
 from pool.facekit.live.lines import LinkProblem
@@ -38,6 +39,7 @@ class AttachedDriver:
     conversation = None
     lacks_server = False
     attached = True
+    agent = None
 
     def __init__(
         self,
@@ -78,6 +80,10 @@ class AttachedDriver:
         """Whether what happened before is on its way."""
         return self._task is not None and not self._task.done() and self.talk is None
 
+    def opening_words(self, seconds: float) -> list[str]:
+        """What the line above the box says while the run is attached to."""
+        return opening_words(self.settings.base_url, seconds)
+
     async def close(self) -> None:
         """Let go of the run, which goes on."""
         talk, task = self.talk, self._task
@@ -105,6 +111,10 @@ class AttachedDriver:
     def skills(self) -> Sequence[tuple[str, str]]:
         """The skills that a prompt can name, as the run had them when it was attached to."""
         return self.talk.status.skills if self.talk is not None else ()
+
+    def command_offers(self, line: str) -> Sequence[tuple[str, str]] | None:
+        """Commands that fit a line, each with a line about it; None: those of Pool's own agent."""
+        return None
 
     def git_state(self) -> GitState | None:
         """The branch of the run's folder, from git's own files."""

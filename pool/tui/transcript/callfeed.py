@@ -68,6 +68,11 @@ class CallFeed:
             self._to.replace(entry, ToolCard(facts))
 
     def _proposed(self, call: str, body: CallProposed) -> None:
+        if call in self._cards:
+            # An agent that is not Pool's own tells more of a call as it goes on.
+            kind, preview = body.preview_kind, body.preview
+            self._further(call, name=body.name, title=body.title, preview_kind=kind, preview=preview)
+            return
         facts = CallFacts(body.name, CallState.PROPOSED, body.title, body.preview_kind, body.preview)
         entry = self._written(body)
         if entry is None:

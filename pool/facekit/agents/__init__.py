@@ -1,0 +1,1 @@
+"""Other agents in the place of Pool's own, over the Agent Client Protocol."""

@@ -1,0 +1,109 @@
+"""Slash commands in a conversation with another agent: a few of Pool's, and all that the agent offers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pool.agent.commands import Action, ActionKind, CommandResult, Rows
+from pool.facekit.agents.conversation import offered_names
+from pool.facekit.agents.descriptions import AgentError
+
+if TYPE_CHECKING:
+    from pool.facekit.agents.driving import AgentDriver
+
+OWN = (
+    ("/copy", "the last answer to the clipboard"),
+    ("/help", "keys and commands"),
+    ("/login", "METHOD  log in by one of the agent's methods"),
+    ("/mode", "NAME  the agent's modes, or choose one"),
+    ("/new", "a new session; starts the agent again"),
+    ("/quit", "leave; the agent ends"),
+    ("/status", "the agent, its model and mode, where it works"),
+    ("/stop", "cancel what the agent does"),
+    ("/theme", "NAME  colours"),
+)
+"""Pool's commands in such a conversation. A command of the agent's with the same name is not reached."""
+
+
+def offers(line: str, driver: AgentDriver) -> Sequence[tuple[str, str]]:
+    """Commands that fit the beginning of a line, each with a line about it."""
+    talk = driver.talk
+    if line.startswith("/mode ") and talk is not None:
+        every = [(f"/mode {one.name}", one.about) for one in talk.modes]
+    else:
+        theirs = [(f"/{one.name}", one.about) for one in talk.commands] if talk is not None else []
+        every = [*OWN, *(one for one in theirs if one[0] not in dict(OWN))]
+    return [one for one in every if one[0].startswith(line)]
+
+
+async def execute(line: str, driver: AgentDriver) -> CommandResult:
+    """Do a command; what went wrong is in the result."""
+    name, _, rest = line.strip().removeprefix("/").partition(" ")
+    try:
+        return await _done(name, rest.strip(), line.strip(), driver)
+    except AgentError as error:
+        return CommandResult((str(error), *([error.remedy] if error.remedy else [])), ok=False)
+
+
+async def _done(name: str, rest: str, line: str, driver: AgentDriver) -> CommandResult:
+    talk = driver.talk
+    if talk is None:
+        return CommandResult(("the agent has been left",), ok=False)
+    match name:
+        case "quit" | "exit" | "q":
+            return CommandResult(action=Action(ActionKind.QUIT))
+        case "new":
+            return CommandResult(action=Action(ActionKind.NEW))
+        case "theme":
+            return CommandResult(action=Action(ActionKind.THEME, rest))
+        case "help":
+            return CommandResult(action=Action(ActionKind.OPEN, "/help"))
+        case "copy" if talk.last_answer:
+            return CommandResult(action=Action(ActionKind.COPY, talk.last_answer))
+        case "copy":
+            return CommandResult(("there is no answer to copy yet",), ok=False)
+        case "stop":
+            return CommandResult(() if talk.stop() else ("nothing works",))
+        case "status":
+            return _status(driver)
+        case "login":
+            return await _log_in(rest, driver)
+        case "mode" if rest:
+            await talk.choose_mode(rest)
+            return CommandResult()
+        case "mode":
+            rows = tuple((one.name, one.about, "now" if one.name == talk.mode else "") for one in talk.modes)
+            return CommandResult(rows=Rows(("mode", "is", ""), rows)) if rows else CommandResult(("it has no modes",))
+        case _ if name in {one.name for one in talk.commands}:
+            return CommandResult(action=Action(ActionKind.SUBMIT, line))
+        case _:
+            theirs = offered_names(talk.commands)
+            here = ", ".join(own for own, _ in OWN)
+            more = f"; {driver.agent.title} has {theirs}" if theirs else ""
+            return CommandResult((f"/{name} is not there with another agent", f"there are {here}{more}"), ok=False)
+
+
+def _status(driver: AgentDriver) -> CommandResult:
+    talk = driver.talk
+    assert talk is not None
+    agent = driver.agent
+    lines = (
+        f"{agent.title} {talk.connection.version}".rstrip() + ("" if talk.alive else ": it does not run; /new"),
+        f"command: {' '.join(agent.command)} (described in {agent.file})",
+        f"model: {talk.model or 'not told'}; mode: {talk.mode or 'not told'}",
+        f"in {driver.settings.workspace}, outside Pool's sandbox",
+    )
+    return CommandResult(lines)
+
+
+async def _log_in(method: str, driver: AgentDriver) -> CommandResult:
+    talk = driver.talk
+    assert talk is not None
+    methods = talk.connection.methods
+    if method not in {one.id for one in methods}:
+        offered = ", ".join(f"{one.id} ({one.name})" for one in methods)
+        why = f"{driver.agent.title} offers {offered or 'no login'}"
+        return CommandResult((why, *([driver.agent.login] if driver.agent.login else [])), ok=False)
+    await driver.log_in(method)
+    return CommandResult((f"{driver.agent.title}: logged in",)) if talk.alive else CommandResult()

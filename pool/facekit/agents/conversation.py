@@ -1,0 +1,334 @@
+"""A conversation with another agent: what `Conversation` is to one with Pool's own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from pool.agent.ids import new_id
+from pool.config.settings import Mode
+from pool.events import (
+    Body,
+    ContentDelta,
+    Envelope,
+    Event,
+    ModeChanged,
+    Notice,
+    QueueChanged,
+    RunFinished,
+    RunStarted,
+    Usage,
+    UsageReported,
+    Waiting,
+)
+from pool.extend.acp.peer import Handler
+from pool.facekit.agents.connection import AGAIN, AgentConnection
+from pool.facekit.agents.descriptions import AgentError
+from pool.facekit.agents.files import AgentFiles
+from pool.facekit.agents.permissions import Permissions
+from pool.facekit.agents.translating import Json, Translator, row_of, rows_of
+from pool.facekit.clean import one_line
+from pool.facekit.glance import OUTSIDE, Glance
+from pool.ports import Approver
+from pool.stops import STOP_TABLE, StopReason
+from pool_tools.frozen import frozen
+
+CANCEL_SECONDS = 10.0
+"""How long an agent may take to end a turn that was cancelled; then its process is ended."""
+
+TURN_SECONDS = 30 * 24 * 3600.0
+"""A turn has no limit but the person's patience."""
+
+UPDATES_BYTES_MOST = 64 * 1024 * 1024
+"""So much text may one turn bring; an agent that sends more is ended."""
+
+REASONS = {
+    "end_turn": StopReason.COMPLETED,
+    "cancelled": StopReason.INTERRUPTED,
+    "max_tokens": StopReason.MAX_TOKENS,
+    "max_turn_requests": StopReason.MAX_TURNS,
+    "refusal": StopReason.GAVE_UP,
+}
+
+
+@frozen
+class Offered:
+    """Something that the agent offers by name: a command, or a mode."""
+
+    name: str
+    about: str
+
+
+class AgentConversation:
+    """Used on the face's loop. on_event gets what happens; session is a name for events, made here.
+
+    alive: prompts can be worked. commands and modes are the agent's own.
+    """
+
+    def __init__(
+        self, connection: AgentConnection, folder: Path, approver: Approver, on_event: Callable[[Event], None]
+    ) -> None:
+        self.connection = connection
+        self.alive = False
+        self.busy = False
+        self.commands: tuple[Offered, ...] = ()
+        self.modes: tuple[Offered, ...] = ()
+        self.mode = ""
+        self.model = ""
+        self.window = self.used = 0
+        self._folder = folder
+        self._on_event = on_event
+        self._session = new_id()
+        self._run = ""
+        self._seq = 0
+        self._queue: list[str] = []
+        self._answer: list[str] = []
+        self._mode_option = ""
+        self._chars = 0
+        self._stopped = False
+        self._watch: asyncio.TimerHandle | None = None
+        self._changing: asyncio.Task[None] | None = None
+        self._calls = Translator(folder)
+        self._files = AgentFiles(folder)
+        self._permissions = Permissions(approver, self._calls, folder, self.tell)
+        methods: dict[str, Handler] = {
+            "session/request_permission": self._permissions.asked,
+            "fs/read_text_file": self._files.read,
+            "fs/write_text_file": self._files.write,
+        }
+        connection.serve(methods, {"session/update": self._updated})
+
+    # -- opening and closing
+
+    def opened(self) -> None:
+        """The session is open: what it said then holds."""
+        self.alive = True
+        said = self.connection.opened
+        modes = row_of(said.get("modes"))
+        self.modes = tuple(_offered(one, "id") for one in rows_of(modes.get("availableModes")))
+        self.mode = str(modes.get("currentModeId") or "")
+        models = row_of(said.get("models"))
+        current = models.get("currentModelId")
+        named = {one.get("modelId"): one.get("name") for one in rows_of(models.get("availableModels"))}
+        self.model = one_line(str(named.get(current) or current or ""))
+        self._take_options(said.get("configOptions"))
+
+    async def close(self) -> None:
+        """End the agent with all it started."""
+        self.alive = False
+        if self._watch is not None:
+            self._watch.cancel()
+        self._permissions.cancel()
+        await self.connection.close()
+        self._files.close()
+
+    # -- what a face asks
+
+    def glance(self) -> Glance:
+        """What the status line says."""
+        title = self.connection.agent.title
+        mode = next((one.about or one.name for one in self.modes if one.name == self.mode), self.mode)
+        model = f"{title}, {self.model}" if self.model else title
+        return Glance(Mode.DEFAULT, OUTSIDE, model, self.window, one_line(mode) or "its own mode")
+
+    @property
+    def last_answer(self) -> str:
+        """What the agent has said in this turn, or the last one."""
+        return "".join(self._answer)
+
+    def queued(self) -> tuple[str, ...]:
+        """Prompts that wait for the run to end."""
+        return tuple(self._queue)
+
+    def waiting_steering(self) -> tuple[str, ...]:
+        """Nothing: the protocol has no way to say something to a run."""
+        return ()
+
+    def steer(self, text: str) -> bool:
+        """Never: what is said meanwhile waits for the end of the run."""
+        return False
+
+    def queue(self, prompt: str) -> None:
+        """Keep a prompt for after the run."""
+        self._queue.append(prompt)
+        self._queue_changed()
+
+    def drop_queued(self, index: int) -> None:
+        """Take a queued prompt out by its place, from 0."""
+        if index < len(self._queue):
+            del self._queue[index]
+            self._queue_changed()
+
+    def stop(self) -> bool:
+        """Cancel the turn; False if none works. An agent that does not end it is ended after `CANCEL_SECONDS`."""
+        if not self.busy:
+            return False
+        if not self._stopped:
+            self._stopped = True
+            self.connection.peer.notify("session/cancel", {"sessionId": self.connection.session})
+            self._permissions.cancel()
+            self._watch = asyncio.get_running_loop().call_later(CANCEL_SECONDS, self._ignored)
+        return True
+
+    def set_mode(self, mode: Mode) -> None:
+        """The next of the agent's own modes: Pool's do not hold there."""
+        names = [one.name for one in self.modes]
+        if len(names) > 1:
+            after = names[(names.index(self.mode) + 1) % len(names)] if self.mode in names else names[0]
+            self._changing = asyncio.create_task(self._try_mode(after))
+
+    async def choose_mode(self, name: str) -> None:
+        """Set the agent's mode. Raises `AgentError`."""
+        params = {"sessionId": self.connection.session}
+        if option := self._mode_option:
+            method, params = "session/set_config_option", {**params, "configId": option, "value": name}
+        else:
+            method, params = "session/set_mode", {**params, "modeId": name}
+        await self.connection.ask(method, params, CANCEL_SECONDS)
+        self._mode_is(name)
+
+    async def work(self, prompt: str) -> RunFinished:
+        """Work a prompt, then those that wait; how the last one ended."""
+        finished = await self._turn(prompt)
+        while self._queue and self.alive and finished.reason is not StopReason.INTERRUPTED:
+            prompt = self._queue.pop(0)
+            self._queue_changed()
+            finished = await self._turn(prompt)
+        return finished
+
+    # -- a turn
+
+    async def _turn(self, prompt: str) -> RunFinished:
+        agent = self.connection.agent
+        self._run, self.busy, self._stopped, self._chars = new_id(), True, False, 0
+        self._answer.clear()
+        began = time.monotonic()
+        self.tell(RunStarted(prompt, str(self._folder), self.model, agent.title, self.mode, OUTSIDE))
+        self.tell(Waiting("agent", agent.title))
+        detail = ""
+        try:
+            reason, detail = await self._ended(prompt)
+        except AgentError as error:
+            reason = StopReason.INTERRUPTED if self._stopped else StopReason.SERVER_FAILED
+            detail = str(error)
+            if self.alive and not self._stopped:
+                self.tell(Notice("error", detail, error.remedy))
+        finally:
+            self.busy = False
+            if self._watch is not None:
+                self._watch.cancel()
+            self._calls.calls.clear()
+        seconds = time.monotonic() - began
+        usage = Usage(prompt=self.used, estimated=True)
+        if self.used:
+            self.tell(UsageReported(usage, 0.0, 0.0))
+        finished = RunFinished(reason, STOP_TABLE[reason].exit, detail, self.last_answer, 1, seconds, usage)
+        self.tell(finished)
+        return finished
+
+    async def _ended(self, prompt: str) -> tuple[StopReason, str]:
+        if not self.alive:
+            raise AgentError(f"{self.connection.agent.title} does not run", AGAIN)
+        params = {"sessionId": self.connection.session, "prompt": [{"type": "text", "text": prompt}]}
+        given = row_of(await self.connection.ask("session/prompt", params, TURN_SECONDS))
+        said = str(given.get("stopReason"))
+        if self._stopped:
+            return StopReason.INTERRUPTED, ""
+        reason = REASONS.get(said, StopReason.GAVE_UP)
+        return reason, "" if said in ("end_turn", "cancelled") else f"the agent says {one_line(said)!r}"
+
+    def _ignored(self) -> None:
+        title = self.connection.agent.title
+        self.tell(Notice("warning", f"{title} did not stop within {CANCEL_SECONDS:.0f} s: it is ended", AGAIN))
+        self.connection.kill()
+
+    # -- what the agent tells
+
+    async def _updated(self, params: Json) -> None:
+        if params.get("sessionId") != self.connection.session:
+            return
+        update = row_of(params.get("update"))
+        match update.get("sessionUpdate"):
+            case "available_commands_update":
+                self.commands = tuple(_offered(one, "name") for one in rows_of(update.get("availableCommands")))
+            case "current_mode_update":
+                self._mode_is(str(update.get("currentModeId") or ""))
+            case "config_option_update":
+                self._take_options(update.get("configOptions"))
+            case "usage_update":
+                self.used, self.window = _tokens(update.get("used")), _tokens(update.get("size"))
+            case _ if self.busy:
+                self._show(update)
+            case _:
+                pass
+
+    def _show(self, update: Json) -> None:
+        for body, call in self._calls.of(update):
+            text = getattr(body, "text", "")
+            self._chars += len(text) if isinstance(text, str) else 0
+            if isinstance(body, ContentDelta):
+                self._answer.append(body.text)
+            self.tell(body, call)
+        if self._chars > UPDATES_BYTES_MOST:
+            title = self.connection.agent.title
+            text = f"{title} sent more than {UPDATES_BYTES_MOST:,} characters in one turn: it is ended"
+            self._chars = 0
+            self.tell(Notice("error", text, AGAIN))
+            self.connection.kill()
+
+    def _take_options(self, given: Any) -> None:
+        for option in rows_of(given):
+            current = option.get("currentValue")
+            if not isinstance(current, str):
+                continue
+            match option.get("category"):
+                case "model":
+                    self.model = one_line(current)
+                case "mode" if not self.modes or self._mode_option:
+                    self._mode_option = str(option.get("id"))
+                    self.modes = tuple(_offered(one, "value") for one in rows_of(option.get("options")))
+                    self._mode_is(current)
+                case _:
+                    pass
+
+    def _mode_is(self, name: str) -> None:
+        if name and name != self.mode:
+            before, self.mode = self.mode, name
+            if before:
+                self.tell(ModeChanged(one_line(name), one_line(before)))
+
+    async def _try_mode(self, name: str) -> None:
+        try:
+            await self.choose_mode(name)
+        except AgentError as error:
+            with contextlib.suppress(RuntimeError):
+                self.tell(Notice("warning", str(error), error.remedy))
+
+    def tell(self, body: Body, call: str = "") -> None:
+        """Hand an event to the face."""
+        seq = self._seq
+        self._seq += 1
+        run = self._run if self.busy or isinstance(body, RunFinished | UsageReported) else ""
+        envelope = Envelope(self._session, run, 0, seq, time.time(), time.monotonic(), "", call)
+        self._on_event(Event(envelope, body))
+
+    def _queue_changed(self) -> None:
+        self.tell(QueueChanged(self.queued()))
+
+
+def offered_names(many: Sequence[Offered]) -> str:
+    """Names for a line of text."""
+    return ", ".join(one.name for one in many)
+
+
+def _offered(row: Json, key: str) -> Offered:
+    about = row.get("description") if key == "name" else row.get("name")
+    return Offered(one_line(str(row.get(key) or "")), one_line(str(about or "")))
+
+
+def _tokens(given: Any) -> int:
+    return int(given) if isinstance(given, int | float) and not isinstance(given, bool) and 0 < given < 2**53 else 0

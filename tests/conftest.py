@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import settings
+
+from tests.preparing import prepare
 
 # Machines that run tests are busy with other things: time limits are pytest-timeout's, not hypothesis's.
 settings.register_profile("pool", deadline=None)
@@ -15,6 +18,26 @@ settings.load_profile("pool-ci" if os.environ.get("CI") else "pool")
 
 OWN_VARIABLES = ("POOL_", "POOLSIDE_")
 FOLDERS = ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Before xdist starts its workers, so it comes first. For a few tests it would cost more than it saves."""
+    config = session.config
+    whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    if whole and getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
+        prepare(config)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Thousands of collected tests are no garbage: they are not looked through while they are made, nor ever after."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -29,7 +29,7 @@ TEXT = re.compile(r'<text [^>]*y="([0-9.]+)"[^>]*>([^<]*)</text>')
 
 VARYING = re.compile(
     r"\d{4}-\d\d-\d\d \d\d:\d\d|[\d,.]+(?= tok/s)"
-    r"|(?<= · )[\d.]+(?= s\b)|(?<=about )[\d,]+(?= tokens have)|(?<=seconds ).*%"
+    r"|(?<= · )[\d.]+(?= s\b)|(?<=about )[\d,]+(?= tokens have)|(?<=seconds ).*%|(?<=session-seconds )\d+"
 )
 """What differs from run to run: the time of day, measured speeds and times, what depends on the path of the folder."""
 

@@ -10,7 +10,7 @@ from pool.sessions.log import Header, SessionLog
 from pool.sessions.store import sessions_folder
 from tests.cases.driver import answer, call
 from tests.sessions.checkpoints.repos import repository
-from tests.tui.pictures import UPDATE, compare, picture
+from tests.tui.pictures import compare, picture
 from tests.tui.screens.kit import screen_text, until, working
 
 BEFORE = "def total(prices):\n    return sum(prices)\n\n\ndef count(prices):\n    return len(prices)\n"
@@ -53,9 +53,6 @@ def earlier_session(work: Path) -> None:
         log.write({**row, "ts": LONG_AGO}, sync=True)
 
 
-@pytest.mark.skipif(
-    not UPDATE, reason="drawn by UPDATE_PICTURES=1 only: on a very busy machine a panel is not seen in time"
-)
 async def test_panels_say_what_they_said(work: Path, tmp_path: Path) -> None:
     earlier_session(work)
     drawn: dict[str, str] = {}

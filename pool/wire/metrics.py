@@ -35,10 +35,12 @@ def read_metrics(text: str) -> dict[str, float]:
         fields = rest.rpartition("}")[2].split() if brace else line.split()[1:]
         name = (head if brace else line.split()[0]).strip().removesuffix("_total")
         try:
-            total = values.get(name, 0.0) + float(fields[0])
+            value = float(fields[0])
         except (IndexError, ValueError):
             continue
-        if math.isfinite(total):
+        total = values.get(name, 0.0) + value
+        # Requests, tokens and shares: none of what is read here can be below nothing.
+        if value >= 0 and math.isfinite(total):
             values[name] = total
     return values
 

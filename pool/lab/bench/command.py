@@ -7,7 +7,7 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import replace
 from pathlib import Path
@@ -48,13 +48,19 @@ def main(argv: Sequence[str]) -> int:
         return int(error.code or 0)
     args.protocol = args.protocol or ("seed" if args.sweep or args.sweep_k else "full")
     try:
+        check_places(args)
         if args.sweep or args.sweep_k:
             from pool.lab.bench.sweeping import sweep
 
             return sweep(args)
         return asyncio.run(_bench(args))
-    except (SettingsError, EndpointError, NoSuchSession, NoResult, ValueError, OSError) as error:
+    except (SettingsError, EndpointError, NoSuchSession, NoResult, ValueError) as error:
         sys.stderr.write(f"pool bench: {error}\n")
+        return EXIT_USAGE
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        sys.stderr.write(f"pool bench: {f'{error.filename}: ' if error.filename else ''}{error.strerror or error}\n")
         return EXIT_USAGE
     except ServerProblem as problem:
         sys.stderr.write(f"pool bench: {problem}{f'; {problem.remedy}' if problem.remedy else ''}\n")
@@ -170,17 +176,38 @@ def show(found: Measurement, args: argparse.Namespace) -> None:
     write_files(args, text, document)
 
 
-def write_files(args: argparse.Namespace, text: str, document: dict[str, Any]) -> None:
-    """Write the files that flags name. Raises OSError."""
-    if args.save:
-        Path(args.save).write_text(text + "\n", encoding="utf-8")
-    if args.html or args.svg:
-        from pool.lab.bench.page import write_html, write_svgs
+def check_places(args: argparse.Namespace) -> None:
+    """Raises ValueError for a file or folder that cannot be written: better now than after 40 minutes."""
+    for flag, name in (("--save", args.save), ("--html", args.html)):
+        path = Path(name or ".")
+        place = path if path.exists() else path.parent
+        if name and (path.is_dir() or not place.exists() or not os.access(place, os.W_OK)):
+            raise ValueError(f"{flag} {name} cannot be written: name a file in a folder that exists and is yours")
+    for flag, name in (("--svg", args.svg), ("--log", args.log)):
+        if name:
+            try:
+                Path(name).mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise ValueError(f"{flag} {name} cannot be made: {error.strerror}; name another folder") from None
 
-        if args.html:
-            write_html(Path(args.html), document)
-        if args.svg:
-            write_svgs(Path(args.svg), document)
+
+def write_files(args: argparse.Namespace, text: str, document: dict[str, Any]) -> None:
+    """Write the files that flags name. Raises OSError with the file's name."""
+    from pool.lab.bench.page import write_html, write_svgs
+
+    writers: tuple[tuple[str | None, Callable[[Path], object]], ...] = (
+        (args.save, lambda path: path.write_text(text + "\n", encoding="utf-8")),
+        (args.html, lambda path: write_html(path, document)),
+        (args.svg, lambda path: write_svgs(path, document)),
+    )
+    for name, write in writers:
+        if name:
+            try:
+                write(Path(name))
+            except OSError as error:
+                # A full disk is told without a name.
+                error.filename = error.filename or name
+                raise
 
 
 def _progress(done: int, steps: int, name: str) -> None:

@@ -116,7 +116,7 @@ def read_counters(text: str) -> Counters:
                 at, value = int(found[2]), float(found[3])
             except ValueError:
                 continue
-            if at < MOST_PLACES and math.isfinite(value):
+            if at < MOST_PLACES and value >= 0 and math.isfinite(value):
                 positions[at] = positions.get(at, 0.0) + value
     return Counters(read_metrics(text), positions)
 

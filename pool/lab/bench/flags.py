@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Sequence
 
 from pool.lab.bench.corpus import Kind
@@ -59,10 +60,11 @@ def parser() -> argparse.ArgumentParser:
     add("--runs", type=_positive, default=RUNS, metavar="N", help="repeats of a single stream (3)")
     add("--tokens", type=_positive, default=SEED_TOKENS, metavar="N", help="tokens of a reply at most (256)")
     add("--thinking", choices=("on", "off"), default="off", help="with or without a thought (off)")
-    add("--temperature", type=float, metavar="T", help="default: as your runs have it; --protocol seed: 0")
-    add("--timeout", type=float, default=LIMIT_SECONDS, metavar="S", help="limit of one reply (600)")
+    add("--temperature", type=_temperature, metavar="T", help="default: as your runs have it; --protocol seed: 0")
+    add("--timeout", type=_seconds, default=LIMIT_SECONDS, metavar="S", help="limit of one reply (600)")
     add(
         "--step-time",
+        type=_step_time,
         action="append",
         default=[],
         metavar="K=MS",
@@ -79,21 +81,23 @@ def parser() -> argparse.ArgumentParser:
     sweep.add_argument("--serve", metavar="COMMAND", help="starts the server; {K}, {K+1}, {VALUE} are put in")
     sweep.add_argument("--starts", type=_positive, default=STARTS, metavar="N", help="starts of each value (2)")
     sweep.add_argument(
-        "--start-timeout", type=float, default=START_SECONDS, metavar="S", help="limit of a start (1800)"
+        "--start-timeout", type=_seconds, default=START_SECONDS, metavar="S", help="limit of a start (1800)"
     )
     sweep.add_argument("--log", metavar="FOLDER", help="keep the servers' logs there")
     return p
 
 
-def step_times(given: Sequence[str]) -> dict[int, float]:
-    """Seconds by K of `K=MS` values. Raises ValueError."""
-    out: dict[int, float] = {}
-    for text in given:
-        k, sign, ms = text.partition("=")
-        if not sign or not k.isdigit() or not float(ms) > 0:
-            raise ValueError(f"--step-time wants K=MS, such as 0=51: got {text!r}")
-        out[int(k)] = float(ms) / 1000
-    return out
+def step_times(given: Sequence[tuple[int, float]]) -> dict[int, float]:
+    """Seconds by K; of several for one K the last counts."""
+    return dict(given)
+
+
+def _step_time(text: str) -> tuple[int, float]:
+    k, _, ms = text.partition("=")
+    number = _number(ms)
+    if not (k.isascii() and k.isdigit()) or number is None or number <= 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no depth and milliseconds such as 0=51")
+    return int(k), number / 1000
 
 
 class _numbers:
@@ -113,7 +117,29 @@ class _numbers:
 
 
 def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not 1 or more")
-    return value
+    if not (text.isascii() and text.isdigit()) or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 on")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    number = _number(text)
+    if number is None or number <= 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds above 0")
+    return number
+
+
+def _temperature(text: str) -> float:
+    number = _number(text)
+    if number is None or number < 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 on")
+    return number
+
+
+def _number(text: str) -> float | None:
+    """A finite number, None for anything else."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None

@@ -24,6 +24,9 @@ END_SECONDS = 60.0
 """A server with 70 GB to give back takes its time."""
 
 ANSWER_SECONDS = 5.0
+REFUSED = b"REFUSED "
+"""How `pool serve` begins if it knows that a command will fail; nothing but the reasons follows."""
+
 GIB = 1 << 30
 
 
@@ -98,10 +101,13 @@ async def _answers(settings: Settings) -> bool:
 
 
 def _cause(log: Path) -> str:
-    read = ServerLog()
+    read, text = ServerLog(), b""
     with suppress(OSError):
-        for _ in read.feed(log.read_bytes() + b"\n"):
+        text = log.read_bytes()
+        for _ in read.feed(text + b"\n"):
             pass
+    if text.startswith(REFUSED):
+        return " ".join(text.decode("utf-8", "replace").split())
     if problem := read.lasting:
         return f"{problem.words} ({problem.remedy})"
     return f"its last line was {read.last_line!r}" if read.last_line else "it said nothing"

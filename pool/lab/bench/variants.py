@@ -16,6 +16,14 @@ CONFIG_KEY = "num_speculative_tokens"
 DEPTH_FLAGS = ("--spec-draft-n-max", "--draft-max", "--speculative-num-draft-tokens", "--draft")
 """Flags that hold K: llama.cpp's, its older name, SGLang's, and `pool serve`'s. vLLM has it in a JSON object."""
 
+POOL_SERVE = ("pool", "serve")
+POOL_FLAGS = frozenset(
+    "variant on memory gpus engine context sessions draft kv step-tokens utilization port image".split()
+)
+"""Flags of `pool serve` itself that can be swept; all others are the server's, and go behind `--`."""
+
+POOL_ACTIONS = ("--run", "--watch", "run", "watch")
+
 _PLACE = re.compile(r"\{(K|K\+1|VALUE)\}")
 
 
@@ -45,11 +53,29 @@ def command_words(template: str, sweep: Sweep, value: str) -> list[str]:
     words = shlex.split(template)
     if not words:
         raise ValueError("--serve names no command")
+    if tuple(words[:2]) == POOL_SERVE and "--command" not in {word.partition("=")[0] for word in words}:
+        return _with_pool(words, sweep, value)
     if any(_PLACE.search(word) for word in words):
         return [_filled(word, value) for word in words]
     if sweep.flag == K_FLAG:
         return _with_depth(words, int(value))
     return _with_flag(words, f"--{sweep.flag}", value)
+
+
+def _with_pool(words: Sequence[str], sweep: Sweep, value: str) -> list[str]:
+    """The words of `pool serve`, which starts the server and has K as `--draft`."""
+    cut = words.index("--") if "--" in words else len(words)
+    own, servers = [_filled(word, value) for word in words[:cut]], [_filled(word, value) for word in words[cut + 1 :]]
+    if not any(word in POOL_ACTIONS for word in own):
+        own.append("--run")
+    if not any(_PLACE.search(word) for word in words):
+        if sweep.flag == K_FLAG:
+            own = _with_flag(own, "--draft", value)
+        elif sweep.flag in POOL_FLAGS:
+            own = _with_flag(own, f"--{sweep.flag}", value)
+        else:
+            servers = _with_flag(servers, f"--{sweep.flag}", value)
+    return [*own, "--", *servers] if servers else own
 
 
 def _filled(word: str, value: str) -> str:

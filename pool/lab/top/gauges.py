@@ -128,7 +128,7 @@ def readings(looks: Sequence[Look], window_seconds: float = WINDOW_SECONDS) -> R
         kind=source.kind,
         running=_whole(values, source.running),
         waiting=_whole(values, source.waiting),
-        usage=values.get(source.usage),
+        usage=_part(values, source.usage),
         hits=_hits(oldest if len(same) > 1 else None, now, source),
         write_rate=_rate(previous, now, source.written, values.get(source.write_rate)),
         read_rate=_rate(previous, now, source.read, None),
@@ -153,7 +153,7 @@ def _since_restart(looks: Sequence[Look], source: Source) -> Sequence[Look]:
 def _hits(before: Look | None, now: Look, source: Source) -> float | None:
     """Share of prompt tokens from the cache: in the window, else since the start, else as the server says it."""
     if source.hit_share:
-        return now.counters.values.get(source.hit_share)
+        return _part(now.counters.values, source.hit_share)
     for since in (before, None):
         cached, asked = _rise(since, now, source.cached), _rise(since, now, source.asked or source.read)
         if cached is None or asked is None:
@@ -186,3 +186,9 @@ def _rise(before: Look | None, now: Look, name: str) -> float | None:
 
 def _whole(values: Mapping[str, float], name: str) -> int | None:
     return int(values[name]) if name in values else None
+
+
+def _part(values: Mapping[str, float], name: str) -> float | None:
+    """A share that the server tells, None if it is none: more than the whole is no share."""
+    told = values.get(name)
+    return told if told is not None and told <= 1.0 else None

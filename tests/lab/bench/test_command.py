@@ -94,7 +94,16 @@ def test_the_price_comes_first_and_nothing_else_happens(sim: RunningSim, capsys:
         (["--sweep-k", "1,3"], "a sweep needs --serve"),
         (["--kinds", "replay"], "which session"),
         (["--replay", "nosuch"], "nosuch"),
-        (["--step-time", "3"], "K=MS"),
+        (["--step-time", "3"], "no depth and milliseconds"),
+        (["--step-time", "0=inf"], "no depth and milliseconds"),
+        (["--step-time", "\u00b2=3"], "no depth and milliseconds"),
+        (["--runs", "nan"], "no whole number from 1 on"),
+        (["--timeout", "-1"], "no number of seconds above 0"),
+        (["--start-timeout", "nan"], "no number of seconds above 0"),
+        (["--temperature", "nan"], "no number from 0 on"),
+        (["--save", "/no/such/folder/a.json"], "--save /no/such/folder/a.json cannot be written"),
+        (["--html", "/dev"], "--html /dev cannot be written"),
+        (["--svg", "/dev/null/a"], "--svg /dev/null/a cannot be made: Not a directory"),
     ],
 )
 def test_wrong_usage(flags: list[str], words: str, sim: RunningSim, capsys: pytest.CaptureFixture[str]) -> None:
@@ -142,11 +151,10 @@ def test_files_that_are_none(text: str, words: str, tmp_path: Path, capsys: pyte
     assert words in capsys.readouterr().err
 
 
-def test_a_file_that_cannot_be_written_costs_no_figures(
-    sim: RunningSim, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_a_file_that_cannot_be_written_costs_no_figures(sim: RunningSim, capsys: pytest.CaptureFixture[str]) -> None:
     some = ["--kinds", "edit", "--runs", "1", "--streams", "1", "--depths", "0", "--tokens", "8"]
-    assert main(["--base-url", sim.url, *some, "--save", str(tmp_path / "none" / "x.json")]) == 2
+    assert main(["--base-url", sim.url, *some, "--save", "/dev/full"]) == 2
     out, err = capsys.readouterr()
     assert "edit x1" in out
-    assert "none/x.json" in err
+    assert "/dev/full: No space left" in err

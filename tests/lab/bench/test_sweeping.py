@@ -45,7 +45,9 @@ def test_the_depth_in_vllms_configuration() -> None:
     ("template", "words"),
     [
         ("llama-server --spec-draft-n-max 8 -m x", ["llama-server", "--spec-draft-n-max", "3", "-m", "x"]),
-        ("pool serve laguna --draft=7", ["pool", "serve", "laguna", "--draft", "3"]),
+        ("pool serve laguna --run --draft=7", ["pool", "serve", "laguna", "--run", "--draft", "3"]),
+        ("pool serve xs -- --a b", ["pool", "serve", "xs", "--run", "--draft", "3", "--", "--a", "b"]),
+        ("pool serve --watch -- --k {K}", ["pool", "serve", "--watch", "--", "--k", "3"]),
         ("sim --tokens-per-step 1-{K+1} --seed {K}", ["sim", "--tokens-per-step", "1-4", "--seed", "3"]),
     ],
 )
@@ -66,6 +68,19 @@ def test_other_places_of_the_depth(template: str, words: list[str]) -> None:
 def test_commands_without_a_place(template: str, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         command_words(template, K, "3")
+
+
+@pytest.mark.parametrize(
+    ("flag", "words"),
+    [
+        ("context", ["pool", "serve", "--run", "--context", "9", "--", "--moe-backend", "auto"]),
+        ("moe-backend", ["pool", "serve", "--run", "--", "--moe-backend", "9"]),
+        ("block-size", ["pool", "serve", "--run", "--", "--moe-backend", "auto", "--block-size", "9"]),
+    ],
+)
+def test_flags_of_pool_serve_and_of_its_server(flag: str, words: list[str]) -> None:
+    command = "pool serve --run -- --moe-backend auto"
+    assert command_words(command, parse_sweep(f"{flag}=8,9"), "9") == words
 
 
 def test_any_flag() -> None:
@@ -125,6 +140,13 @@ def test_a_server_that_does_not_start(tmp_path: Path, capsys: pytest.CaptureFixt
     out = " ".join(capsys.readouterr().out.split())
     assert "Not measured: moe-backend=triton, start 1: the server ended with status 1" in out
     assert "leave out --moe-backend" in out
+
+
+def test_pool_serve_says_why_it_refuses_a_depth(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    flags = ["--base-url", f"http://127.0.0.1:{free_port()}", "--sweep-k", "5", "--starts", "1"]
+    assert main([*flags, "--serve", "pool serve laguna-s-2.1 --on spark", "--log", str(tmp_path)]) == 1
+    out = " ".join(capsys.readouterr().out.split())
+    assert "ended with status 3: REFUSED (draft-depth-grid): K=5 verifies 6 tokens a step" in out
 
 
 def test_memory_in_use(tmp_path: Path) -> None:

@@ -52,6 +52,19 @@ def test_one_look_has_no_rates_and_tells_of_the_whole_time() -> None:
     assert (now.running, now.waiting, now.usage, now.hits, now.write_rate) == (2, 1, 0.46, 0.4, None)
 
 
+def test_what_cannot_be_is_not_told() -> None:
+    counters = read_counters(
+        "vllm:num_requests_waiting -5\nvllm:kv_cache_usage_perc 1e308\nvllm:generation_tokens_total inf\n"
+        'vllm:spec_decode_num_drafts_total 10\nvllm:spec_decode_num_accepted_tokens_total{x="y"} -3\n'
+        'vllm:spec_decode_num_accepted_tokens_per_pos_total{position="0"} -3\n'
+    )
+    now = readings([Look(0.0, counters)])
+    assert now is not None
+    assert (now.waiting, now.usage, now.write_rate) == (None, None, None)
+    assert now.speculation is not None
+    assert (now.speculation.accepted, now.speculation.positions) == (0, ())
+
+
 def test_a_server_that_was_started_anew_is_not_writing_backwards() -> None:
     now = readings([Look(0.0, vllm(generation_tokens=900)), Look(1.0, vllm(generation_tokens=10))])
     assert now is not None

@@ -316,7 +316,7 @@ def cut(text: str, cuts: Sequence[int]) -> list[str]:
     return [text[a:b] for a, b in pairwise(edges)]
 
 
-@settings(max_examples=2000, deadline=None)
+@settings(max_examples=500, deadline=None)
 @given(
     reasoning=TEXTS,
     content=TEXTS,

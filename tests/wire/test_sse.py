@@ -49,7 +49,7 @@ PARTS = st.sampled_from(
 )
 
 
-@settings(max_examples=1000)
+@settings(max_examples=400)
 @given(st.lists(PARTS, max_size=24).map(b"".join), st.lists(st.integers(0, 200), max_size=8))
 def test_payloads_do_not_depend_on_the_cuts(stream: bytes, cuts: list[int]) -> None:
     edges = sorted({c % (len(stream) + 1) for c in cuts} | {0, len(stream)})

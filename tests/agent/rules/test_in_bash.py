@@ -111,7 +111,7 @@ def commands(draw: st.DrawFn) -> str:
     return text
 
 
-@settings(max_examples=1500, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=700, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(command=commands())
 def test_an_allowed_command_never_runs_a_part_that_no_rule_allows(command: str, bench: Bench) -> None:
     if ruleset(bench).judge("shell", {"command": command}).action is Action.ALLOW:

@@ -23,6 +23,7 @@ from pool.lab.doctor.stream import STREAM
 from pool.lab.doctor.subject import Subject
 from pool.lab.doctor.terminal import CLIPBOARD, FONTS, TERMINAL
 from pool.lab.doctor.thinking import THINKING
+from pool.lab.doctor.unswitched import UNSWITCHED
 from pool.lab.doctor.whole import UNSTREAMED
 from pool.wire.errors import ProblemKind, ServerProblem
 from pool_tools.frozen import frozen
@@ -40,6 +41,7 @@ SERVER_CHECKS: tuple[Check, ...] = (
     HISTORY,
     LEAKS,
     UNSTREAMED,
+    UNSWITCHED,
     BUDGET,
     LOOP_STOP,
     SCHEMA_CHECK,

@@ -32,7 +32,7 @@ class Remedies:
     reasoning: let thoughts arrive in a field of their own. tools: let calls arrive as calls. window: a larger context
     window. usage: token counts in streams. cached: tell how much of a prompt was in the cache. caching: use a prefix
     cache. history: let earlier thoughts reach the model. upgrade: a newer server. budget: let it limit thoughts.
-    blanks: keep JSON from being filled with blanks.
+    blanks: keep JSON from being filled with blanks. switch: mend what clients get that do not switch thinking.
     """
 
     reasoning: str = "start the server with the reasoning parser of this model"
@@ -45,6 +45,7 @@ class Remedies:
     upgrade: str = "update the server"
     budget: str = ""
     blanks: str = ""
+    switch: str = 'let such clients send "chat_template_kwargs":{"enable_thinking":false}'
 
 
 _REMEDIES: Mapping[ServerKind, Remedies] = {
@@ -58,6 +59,7 @@ _REMEDIES: Mapping[ServerKind, Remedies] = {
         upgrade="pip install --upgrade vllm",
         budget='--reasoning-config \'{"reasoning_start_str":"<think>","reasoning_end_str":"</think>"}\'',
         blanks="""--structured-outputs-config '{"backend":"xgrammar","disable_any_whitespace":true}'""",
+        switch="""--default-chat-template-kwargs '{"enable_thinking":true}'""",
     ),
     ServerKind.SGLANG: Remedies(
         reasoning=f"--reasoning-parser {LAGUNA_PARSER}",

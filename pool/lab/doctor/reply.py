@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -143,6 +143,11 @@ def whole_body(body: bytes) -> bytes:
     fields.pop("stream_options", None)
     fields["stream"] = False
     return encode_json(fields)
+
+
+def without(body: bytes, names: Collection[str]) -> bytes:
+    """The same request without the fields of these names."""
+    return encode_json({name: value for name, value in json.loads(body).items() if name not in names})
 
 
 def _read(payloads: list[bytes], wire: _Wire, reader: Reader) -> None:

@@ -12,7 +12,7 @@ from pool.config.settings import ServerEnvironment, Settings
 from pool.lab.bench.counters import Speculation
 from pool.lab.doctor.here import Here
 from pool.lab.doctor.remedies import Remedies, remedies_for
-from pool.lab.doctor.reply import Reply, exchange, whole_body
+from pool.lab.doctor.reply import Reply, exchange, whole_body, without
 from pool.messages import Message, system, user
 from pool.wire.client import ChatClient
 from pool.wire.endpoint import redact
@@ -37,6 +37,7 @@ QUOTE_CHARS = 60
 class Ask:
     """A request to make. tools are as in the request body; extra are further fields; model "" means the chosen one.
 
+    switched False leaves the thinking switch out, as a run never does.
     sampling None means temperature 0 and Pool's other values.
     """
 
@@ -48,6 +49,7 @@ class Ask:
     model: str = ""
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
     sampling: Sampling | None = None
+    switched: bool = True
 
 
 @frozen
@@ -143,6 +145,8 @@ class Subject:
         messages = [shape.encode(message).data for message in ask.messages]
         extra = {**self._fields(ask.thinking), **ask.extra}
         body = RequestBuilder(head, shape).build(messages, max_tokens=ask.max_tokens, extra=extra)
+        if not ask.switched:
+            body = without(body, self.info.dialect.thinking(False).keys() | {shape.thinking_field})
         return body if ask.stream else whole_body(body)
 
     async def ask(self, ask: Ask) -> Reply:

@@ -166,7 +166,7 @@ async def _native_chat(exchange: Exchange, body: Json) -> None:
         await exchange.reply_json({"error": f'model "{body["model"]}" not found, try pulling it first'}, 404)
         return
     message: Json = {"role": "assistant", "content": "Ready."}
-    if body["think"]:
+    if body.get("think"):
         message["thinking"] = "Let me see."
     if "tools" in body:
         named = [path for path in ("alpha.txt", "beta.txt") if path in body["messages"][-1]["content"]]

@@ -39,7 +39,7 @@ def process(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_good_server_is_green(capsys: pytest.CaptureFixture[str]) -> None:
-    with running(SimSettings(reasoning_config=True)) as sim:
+    with running(SimSettings(reasoning_config=True, template_thinks=False)) as sim:
         assert main(["--base-url", sim.url]) == 0
     out, err = capsys.readouterr()
     assert out.startswith(f"pool doctor: {sim.url}/v1\n{len(CHECKS)} checks, at most about ")

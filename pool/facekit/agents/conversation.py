@@ -249,7 +249,8 @@ class AgentConversation:
     # -- what the agent tells
 
     async def _updated(self, params: Json) -> None:
-        if params.get("sessionId") != self.connection.session:
+        # What comes before the answer to `session/new` is of that session, whose id is not known yet.
+        if self.alive and params.get("sessionId") != self.connection.session:
             return
         update = row_of(params.get("update"))
         match update.get("sessionUpdate"):

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pool.facekit.agents.descriptions import AgentDescription, AgentError, not_installed
-from pool_tools.supervisor import descendants, send
+from pool_tools.supervisor import descendants, processes, send
 from pool_tools.text import printable
 
 MESSAGE_BYTES_MOST = 32 * 1024 * 1024
@@ -104,6 +104,9 @@ class AgentProcess:
         await _gone(process)
         with contextlib.suppress(OSError):
             os.killpg(process.pid, signal.SIGKILL)
+        # What left its group and outlived it; names are compared, since numbers of processes are used again.
+        living = await asyncio.to_thread(processes)
+        send([pid for pid, name in below.items() if living.get(pid, (0, ""))[1] == name], signal.SIGKILL)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

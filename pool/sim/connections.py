@@ -38,6 +38,11 @@ class Connections:
 
         return NotingProtocol
 
+    def abort(self) -> None:
+        """End all that are still open, unsent data and all: what a client never reads would keep one open for good."""
+        for transport in self._transports.values():
+            transport.abort()
+
     async def drop(self, client: tuple[str, int], *, reset: bool) -> None:
         """End a connection in the middle of a body, after what was written has been handed to the network."""
         transport = self._transports.get(client)

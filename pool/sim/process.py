@@ -39,12 +39,12 @@ def serve(settings: SimSettings, announce: Callable[[str], None]) -> None:
 
     Raises ValueError for an unknown fault and OSError if the address cannot be used. Only on the main thread.
     """
-    server, listener, _ = _prepare(settings)
+    server, listener, sim = _prepare(settings)
     # uvicorn raises the signals that it took once more after it has stopped: they have done their work.
     before = {number: signal.signal(number, _ignore) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         announce(url_of(listener))
-        asyncio.run(server.serve([listener]))
+        asyncio.run(_until_stopped(server, listener, sim))
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -54,7 +54,9 @@ def serve(settings: SimSettings, announce: Callable[[str], None]) -> None:
 def running(settings: SimSettings) -> Generator[RunningSim]:
     """A server on a thread of this process, stopped at the end. Raises as `serve`."""
     server, listener, sim = _prepare(settings)
-    thread = threading.Thread(target=asyncio.run, args=(server.serve([listener]),), name="pool-sim", daemon=True)
+    thread = threading.Thread(
+        target=asyncio.run, args=(_until_stopped(server, listener, sim),), name="pool-sim", daemon=True
+    )
     thread.start()
     try:
         yield RunningSim(url_of(listener), sim.seen)
@@ -117,6 +119,15 @@ def _prepare(settings: SimSettings) -> tuple[uvicorn.Server, socket.socket, SimS
         timeout_graceful_shutdown=0,
     )
     return uvicorn.Server(config), listener, sim
+
+
+async def _until_stopped(server: uvicorn.Server, listener: socket.socket, sim: SimServer) -> None:
+    """Serve until the server is told to stop, and leave nothing open."""
+    try:
+        await server.serve([listener])
+    finally:
+        sim.connections.abort()
+        listener.close()
 
 
 def _ignore(number: int, frame: FrameType | None) -> None:

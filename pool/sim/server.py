@@ -38,7 +38,7 @@ class SimServer:
     def __init__(self, settings: SimSettings, faults: tuple[FaultUse, ...], connections: Connections) -> None:
         self._settings = settings
         self._faults = faults
-        self._connections = connections
+        self.connections = connections
         self._metrics = Metrics(settings.model, settings.steps.drafts)
         self._chat = Chat(settings, self._metrics)
         self._created = int(time.time())
@@ -77,7 +77,7 @@ class SimServer:
         prepared = self._chat.prepare(body, number, faults)
         if prepared.request.stream:
             source = faults.raw(_events(faults.chunks(_chunks(prepared))))
-            return EventStream(source, self._connections)
+            return EventStream(source, self.connections)
         if prepared.refusal is not None:
             raise prepared.refusal
         return await _unless_gone(http, prepared)

@@ -116,7 +116,9 @@ class ScriptedServer:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         for writer in self._writers:
-            writer.close()
+            writer.transport.abort()
+        # One round of the loop, in which the aborted connections are closed.
+        await asyncio.sleep(0)
         if kind is None and self.failure is not None:
             raise self.failure
 
@@ -145,6 +147,9 @@ class ScriptedServer:
             self._writers.discard(writer)
             self._tasks.discard(task)
             writer.close()
+            if self._server is None or not self._server.is_serving():
+                # What the client never read would keep the connection open for good.
+                writer.transport.abort()
 
     @staticmethod
     async def _read(

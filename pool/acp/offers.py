@@ -11,7 +11,7 @@ from pool.facekit.skillwords import MARK
 
 Json = dict[str, Any]
 
-ONLY_ELSEWHERE = frozenset({"copy", "merge", "move", "new", "queue", "quit", "resume", "stop", "theme"})
+ONLY_ELSEWHERE = frozenset({"agent", "copy", "merge", "move", "new", "queue", "quit", "resume", "stop", "theme"})
 """Commands that an editor has its own ways for, or that belong to a terminal."""
 
 

@@ -35,6 +35,7 @@ from pool.repl.shelloutput import ShellOutput
 if TYPE_CHECKING:
     from pool.agent.commands import Action, Ask
     from pool.agent.control import Conversation
+    from pool.facekit.agents.conversation import AgentConversation
     from pool.facekit.live.place import Attachment
     from pool.facekit.live.remote import RemoteConversation
 
@@ -125,7 +126,7 @@ class Chat:
         self._plans = PlanAsking(self.asking.question, self.send, self.feed.remark, self._spawn)
 
     @property
-    def talk(self) -> Conversation | RemoteConversation | None:
+    def talk(self) -> Conversation | RemoteConversation | AgentConversation | None:
         return self.driver.talk
 
     @property
@@ -326,6 +327,8 @@ class Chat:
                     self.command(f"/plan edited {text}")
             case "open":
                 self.feed.remark(f"{action.value} belongs to the full-screen interface: pool")
+            case "agent":
+                self.feed.remark("other agents belong to the full-screen interface: pool --agent NAME")
             case "resume" | "new" if self.driver.attached:
                 self.feed.remark("another session cannot be opened here; leave this run first (/quit), it goes on")
             case "resume":

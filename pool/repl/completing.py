@@ -15,6 +15,7 @@ from pool.facekit.plain import plain
 from pool.facekit.skillwords import skills_for
 
 if TYPE_CHECKING:
+    from pool.facekit.agents.driving import AgentDriver
     from pool.facekit.driver import Driver
     from pool.facekit.live.attaching import AttachedDriver
 
@@ -24,7 +25,9 @@ MOST_ABOUT = 60
 class Offers(Completer):
     """Files are listed in a thread and matched in one, so that typing never waits for a disk."""
 
-    def __init__(self, workspace: Callable[[], Path], driver: Callable[[], Driver | AttachedDriver]) -> None:
+    def __init__(
+        self, workspace: Callable[[], Path], driver: Callable[[], Driver | AttachedDriver | AgentDriver]
+    ) -> None:
         """workspace gives the folder whose files are offered; it may become another one."""
         self._driver = driver
         self._workspace = workspace

@@ -292,6 +292,10 @@ class Actions:
                 self.panels.open(action.value)
             case "edit-plan":
                 self._edit_plan(action.value)
+            case "agent":
+                from pool.tui import agents
+
+                await agents.use(self._app, action.value) if action.value else agents.choose(self._app)
             case "theme" if action.value:
                 self.panels.use_theme(action.value)
             case "theme":
@@ -299,11 +303,11 @@ class Actions:
             case "resume" | "new" if self._app.driver.attached:
                 self.say_error(NO_OTHER, "leave it first (/quit); the run goes on")
             case "resume":
-                await self._reopen(resume=action.value, folder=action.folder)
+                await self.reopen(resume=action.value, folder=action.folder)
             case _:
-                await self._reopen(resume="")
+                await self.reopen(resume="")
 
-    async def _reopen(self, *, resume: str, folder: str = "") -> None:
+    async def reopen(self, *, resume: str, folder: str = "") -> None:
         """Leave this session and begin a new one, or go on with another; folder is where, "" for this one.
 
         The mode stays what the person made it: a new session must not ask less.

@@ -18,7 +18,8 @@ class ActionKind(StrEnum):
 
     NEW begins a session, QUIT leaves, COPY puts the value on the clipboard, SUBMIT works the value as a prompt, OPEN
     shows the panel of that name, EDIT_PLAN lets the person edit the value and says `/plan edited TEXT`, RESUME goes on
-    with the session of that id, THEME changes the colours or lets the person choose.
+    with the session of that id, THEME changes the colours or lets the person choose, AGENT begins a session with
+    another agent, or lists them.
     """
 
     NEW = "new"
@@ -29,6 +30,7 @@ class ActionKind(StrEnum):
     EDIT_PLAN = "edit-plan"
     RESUME = "resume"
     THEME = "theme"
+    AGENT = "agent"
 
 
 @frozen

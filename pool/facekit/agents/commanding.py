@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pool.facekit.agents.driving import AgentDriver
 
 OWN = (
+    ("/agent", "NAME  a new session with another agent, or with pool's own"),
     ("/copy", "the last answer to the clipboard"),
     ("/help", "keys and commands"),
     ("/login", "METHOD  log in by one of the agent's methods"),
@@ -55,6 +56,8 @@ async def _done(name: str, rest: str, line: str, driver: AgentDriver) -> Command
             return CommandResult(action=Action(ActionKind.QUIT))
         case "new":
             return CommandResult(action=Action(ActionKind.NEW))
+        case "agent":
+            return CommandResult(action=Action(ActionKind.AGENT, rest))
         case "theme":
             return CommandResult(action=Action(ActionKind.THEME, rest))
         case "help":

@@ -50,6 +50,9 @@ from pool_themes import DEFAULT, Theme
 
 if TYPE_CHECKING:
     from pool.facekit.agents.descriptions import AgentDescription
+    from pool.facekit.agents.driving import AgentDriver
+    from pool.facekit.driver import Driver
+    from pool.facekit.live.attaching import AttachedDriver
     from pool.facekit.live.place import Attachment
 
 
@@ -99,15 +102,7 @@ class PoolApp(TerminalApp):
         self.person = Person(self.approval, self.questions)
         self.can_leave_behind = can_leave_behind
         self.leaving = Leaving(self)
-        self.driver = driver_for(
-            attachment,
-            settings,
-            self.person,
-            on_event=self._take,
-            on_earlier=lambda rows: self.actions.earlier(rows),
-            on_open=self._opened,
-            on_failed=self._failed,
-        )
+        self.driver = self.driver_of(attachment)
         self.actions = Actions(self)
         self.first_start = FirstStart(self)
         self.offers = Offers(lambda: self.settings.workspace, self.actions.command_offers, self.actions.skill_offers)
@@ -120,6 +115,16 @@ class PoolApp(TerminalApp):
         self.last_answer = ""
         self.ran = False
         self.use_theme(theme)  # here and not later: a change of colours lays out everything anew
+
+    def driver_of(self, attachment: Attachment | AgentDescription | None) -> Driver | AttachedDriver | AgentDriver:
+        """What drives a session here, a live run, or another agent."""
+        return driver_for(
+            *(attachment, self.settings, self.person),
+            on_event=self._take,
+            on_earlier=lambda rows: self.actions.earlier(rows),
+            on_open=self._opened,
+            on_failed=self._failed,
+        )
 
     def compose(self) -> ComposeResult:
         yield self.transcript

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 
 from pool.lab.serve.flags import Arguments
@@ -17,6 +18,9 @@ DEEP_DRAFT, DEEP_MOST_SEQS = 15, 16
 FP4_BACKENDS = (
     "cutlass, flashinfer_trtllm, flashinfer_cutlass, flashinfer_cutedsl, flashinfer_b12x, marlin, humming, emulation"
 )
+
+
+JSON_FLAGS = ("--speculative-config", "--reasoning-config", "--default-chat-template-kwargs")
 
 
 @frozen
@@ -204,6 +208,22 @@ def _spark_share(s: Subject) -> Iterator[Trap]:
         )
 
 
+def _objects(s: Subject) -> Iterator[Trap]:
+    for flag in JSON_FLAGS:
+        text = s.args.text(flag)
+        try:
+            whole = not text or isinstance(json.loads(text), dict)
+        except (ValueError, RecursionError):
+            whole = False
+        if not whole:
+            yield Trap(
+                "json-flag",
+                f"{flag} is no JSON object: a shell takes the quotation marks away that are not quoted themselves.",
+                f"{flag} '{{...}}', in single quotation marks",
+                "vLLM reads it with json.loads",
+            )
+
+
 def _draft_pair(s: Subject) -> Iterator[Trap]:
     config = s.args.object("--speculative-config")
     named, own = config.get("model"), s.setup.variant.draft
@@ -335,6 +355,7 @@ _BOTH: tuple[Check, ...] = (_parsers, _weights_and_chip, _split_heads)
 CHECKS: Mapping[Engine, tuple[Check, ...]] = {
     Engine.VLLM: (
         _moe_backend,
+        _objects,
         _graphs,
         _no_cache,
         _many_sequences,

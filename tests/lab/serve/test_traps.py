@@ -73,6 +73,8 @@ def test_every_variant_has_a_command_without_traps() -> None:
         ("--tool-call-parser hermes", "parser"),
         ("--kv-cache-dtype nvfp4", "cache-nvfp4"),
         ("--tensor-parallel-size 3", "tensor-parallel"),
+        ("--speculative-config {method:dflash}", "json-flag"),
+        ("--reasoning-config [1]", "json-flag"),
     ],
 )
 def test_refused(extra: str, name: str) -> None:

@@ -13,13 +13,14 @@ import aiohttp
 import pytest
 
 from pool.cli import web
-from pool.sim.process import spawned
+from pool.sim.process import running
+from pool.sim.settings import SimSettings
 from tests.tui.terminal import POOL
 
 
 @pytest.fixture
 def address(tmp_path: Path) -> Iterator[str]:
-    with spawned([]) as sim:
+    with running(SimSettings()) as sim:
         command = [*POOL, "web", "--port", "0", "--", "--base-url", sim.url]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path) as process:
             assert process.stdout is not None
@@ -72,6 +73,6 @@ def test_others_are_kept_out_unless_that_is_wanted(host: str, capsys: pytest.Cap
 
 
 def test_a_port_that_is_taken_is_said(capsys: pytest.CaptureFixture[str]) -> None:
-    with spawned([]) as sim:
+    with running(SimSettings()) as sim:
         assert web.main(["--port", sim.url.rpartition(":")[2]]) == 1
     assert "choose another --port" in capsys.readouterr().err

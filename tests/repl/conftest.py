@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pool.sim.process import spawned
+from pool.sim.cli import build_parser, settings_from
+from pool.sim.process import running
 from tests.tui.terminal import POOL, Terminal
 
 Starts = Callable[..., Terminal]
@@ -23,7 +24,8 @@ def server(tmp_path: Path) -> Iterator[Callable[..., str]]:
         def begin(*texts: str, flags: tuple[str, ...] = ()) -> str:
             script = tmp_path / "script.json"
             script.write_text(json.dumps(texts))
-            return stack.enter_context(spawned(["--script", str(script), *flags])).url
+            options = build_parser().parse_args(["--script", str(script), *flags])
+            return stack.enter_context(running(settings_from(options))).url
 
         yield begin
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pool.sim.process import spawned
+from pool.sim.cli import build_parser, settings_from
+from pool.sim.process import running
 from tests.tui.terminal import POOL, Terminal
 
 Starts = Callable[..., Terminal]
@@ -34,7 +35,7 @@ def start(tmp_path: Path) -> Iterator[Starts]:
                 script = tmp_path / "script.json"
                 script.write_text(json.dumps(texts))
                 options += ["--script", str(script)]
-            server = stack.enter_context(spawned(options))
+            server = stack.enter_context(running(settings_from(build_parser().parse_args(options))))
             work = tmp_path / "work"
             work.mkdir(exist_ok=True)
             command = [*POOL, "--base-url", server.url, *flags]

@@ -12,7 +12,8 @@ import pytest
 from pool.config.settings import Settings
 from pool.facekit.approving import SETTLE_SECONDS
 from pool.facekit.looking import look_at
-from pool.sim.process import spawned
+from pool.sim.process import running
+from pool.sim.settings import SimSettings
 from pool.tui.firststart import PORT_OWNERS, USUAL_PORTS, tried
 from tests.tui.terminal import POOL, Terminal
 
@@ -28,7 +29,7 @@ def test_what_was_tried_is_named(tmp_path: Path) -> None:
 
 async def test_addresses_are_looked_at_in_words(tmp_path: Path) -> None:
     settings = Settings(tmp_path)
-    with spawned(["--api-key", "k"]) as server:
+    with running(SimSettings(api_key="k")) as server:
         found = await look_at(server.url, settings)
         assert not found.usable
         assert "wants an API key" in found.words
@@ -47,7 +48,7 @@ async def test_addresses_are_looked_at_in_words(tmp_path: Path) -> None:
 def test_an_address_is_tried_and_kept_and_nothing_is_written_before(tmp_path: Path) -> None:
     config, state = tmp_path / "config", tmp_path / "state"
     env = {"XDG_CONFIG_HOME": str(config), "XDG_STATE_HOME": str(state), "POOL_SERVER_FIRST_CONTACT_SECONDS": "0.1"}
-    with spawned([]) as server, Terminal([*POOL, "--base-url", NOWHERE], cwd=tmp_path, env=env) as terminal:
+    with running(SimSettings()) as server, Terminal([*POOL, "--base-url", NOWHERE], cwd=tmp_path, env=env) as terminal:
         terminal.wait_for("No model server yet")
         assert "connection refused" in terminal.text
         time.sleep(SETTLE_SECONDS + 0.1)

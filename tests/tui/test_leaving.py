@@ -15,7 +15,8 @@ from pool.events import ApprovalAsked, RunFinished
 from pool.facekit.live.place import live_records
 from pool.facekit.live.remote import RemoteConversation
 from pool.ports import ApprovalAnswer
-from pool.sim.process import spawned
+from pool.sim.cli import build_parser, settings_from
+from pool.sim.process import running
 from tests.tui.conftest import Starts
 from tests.tui.terminal import POLL_SECONDS, POOL, Terminal
 
@@ -48,7 +49,7 @@ def test_a_fault_of_the_interface(tmp_path: Path, debug: bool) -> None:
     script = tmp_path / "script.json"
     script.write_text(json.dumps(["t</think>answered"]))
     env = {"POOL_DEBUG": "1"} if debug else {}
-    with spawned(["--script", str(script)]) as server:
+    with running(settings_from(build_parser().parse_args(["--script", str(script)]))) as server:
         command = [sys.executable, "-c", FAULTY, "--base-url", server.url, "hello"]
         with Terminal(command, cwd=tmp_path, env=env) as terminal:
             before = terminal.modes

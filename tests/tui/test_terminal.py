@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from pool.facekit.approving import SETTLE_SECONDS
-from pool.sim.process import spawned
+from pool.sim.process import running
+from pool.sim.settings import SimSettings
 from pool.tui.answerpanel import KEYS_COUNT
 from tests.tui.conftest import Starts
 from tests.tui.terminal import POOL, Terminal
@@ -190,7 +191,8 @@ def test_a_dumb_terminal_is_told_what_works(tmp_path: Path) -> None:
 
 def test_suspended_and_back(tmp_path: Path) -> None:
     """TUI-16: Ctrl-Z gives a clean terminal to the shell; fg draws anew, at the size of then."""
-    with spawned([]) as server, Terminal(["bash", "--norc", "-i"], cwd=tmp_path, env={"PS1": "shell> "}) as terminal:
+    shell = ["bash", "--norc", "-i"]
+    with running(SimSettings()) as server, Terminal(shell, cwd=tmp_path, env={"PS1": "shell> "}) as terminal:
         terminal.wait_for("shell>")
         terminal.send(f"{shlex.join(POOL)} --base-url {server.url}\r")
         terminal.wait_for("laguna-sim")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import sys
+import warnings
 from collections.abc import Iterable, Sequence
 from importlib.abc import Loader
 from importlib.util import spec_from_file_location
@@ -59,8 +60,11 @@ def _share(loader: Loader, tests: Sequence[Path], sources: Sequence[Path]) -> No
     # Not a public function: were it gone one day, only this preparation would fail, and each worker do it as before.
     from hypothesis.internal.constants_ast import constants_from_module
 
-    for path in sources:
-        constants_from_module(_named(path, None))
+    with warnings.catch_warnings():
+        # hypothesis warns of plugins that do such work in every start; here it is done once for all workers.
+        warnings.simplefilter("ignore")
+        for path in sources:
+            constants_from_module(_named(path, None))
 
 
 def _named(path: Path, loader: Loader | None) -> ModuleType:

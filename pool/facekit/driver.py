@@ -27,7 +27,7 @@ END_SECONDS = 5.0
 """How long a run may take to end when the app is left."""
 
 GATHER_SECONDS = 0.01
-"""How long events gather before they are shown: longer than it takes from a call's result to the next request."""
+"""How long events gather before a screen shows them: longer than it takes from a call's result to the next request."""
 
 POLL_SECONDS = 0.02
 
@@ -58,6 +58,7 @@ class Driver:
         on_earlier: Callable[[Sequence[dict[str, Any]]], None],
         on_open: Callable[[], None],
         on_failed: Callable[[str, str], None],
+        gather: float = 0.0,
     ) -> None:
         self.settings = settings
         self.conversation: Conversation | None = None
@@ -69,6 +70,7 @@ class Driver:
         self._on_earlier = on_earlier
         self._on_open = on_open
         self._on_failed = on_failed
+        self._gather = gather
         self._task: asyncio.Task[None] | None = None
         self._leave = asyncio.Event()
 
@@ -155,7 +157,7 @@ class Driver:
                 self.kept_session = "" if self.settings.ephemeral else session.hub.session
                 if resumes(self.settings):
                     self._on_earlier(await asyncio.to_thread(earlier_rows, session.hub.session))
-                pump = asyncio.create_task(self._pump(session.hub.subscribe(gather=GATHER_SECONDS)))
+                pump = asyncio.create_task(self._pump(session.hub.subscribe(gather=self._gather)))
                 self._on_open()
                 try:
                     await self._leave.wait()
@@ -195,9 +197,13 @@ def driver_for(
     on_earlier: Callable[[Sequence[dict[str, Any]]], None],
     on_open: Callable[[], None],
     on_failed: Callable[[str, str], None],
+    gather: float = GATHER_SECONDS,
 ) -> Driver | AttachedDriver | AgentDriver:
-    """The driver of a session here, of a live run, or of another agent; the rest is as in `Driver`."""
-    kind = Driver
+    """The driver of a session here, of a live run, or of another agent; the rest is as in `Driver`.
+
+    gather: seconds for which events of a session here gather before they are shown.
+    """
+    kind = partial(Driver, gather=gather)
     if attachment is not None:
         from pool.facekit.agents.descriptions import AgentDescription
 

@@ -114,6 +114,8 @@ class Chat:
             on_earlier=self._earlier,
             on_open=self._opened,
             on_failed=self._failed,
+            # A line of a pipe waits for the end of the run before it: nothing may be known late.
+            gather=0.0,
         )
         self.ran = False
         self.code = 0

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from pool.agent import server
 from pool.config.settings import Budgets
 from pool.events import GuardFired, ReasoningDelta, StopReason
 from pool.sim.process import running
@@ -40,8 +41,15 @@ async def test_the_turn_goes_on_with_a_call(phrase: str, tmp_path: Path) -> None
     assert "thought-closed" in run.repairs
 
 
-async def test_a_first_thought_that_no_count_came_with_is_ended_by_one_reply_without_thinking(tmp_path: Path) -> None:
-    """With the model named, nothing is known of the server when the first request goes out: no counts are asked for."""
+async def test_a_first_thought_that_no_count_came_with_is_ended_by_one_reply_without_thinking(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the model named, the first request need not wait for what the server is: no counts are asked for then."""
+
+    async def unanswered(*_: object) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(server, "probe", unanswered)
     run, seen = await run_away(tmp_path, "runaway-thought@1", model=DEFAULT_MODEL)
     assert (run.reason, run.calls) == (StopReason.COMPLETED, [("read", "ok")])
     assert "continuous_usage_stats" not in seen[0]["stream_options"]
@@ -60,7 +68,7 @@ async def test_where_no_turn_can_be_continued_thinking_is_off_once_and_the_price
         await (runaway if thinks else answer("So it is."))(exchange)
 
     bodies: list[bool] = []
-    async with ScriptedServer(unknown) as server, driving(server.url, tmp_path) as driver:
+    async with ScriptedServer(unknown) as scripted, driving(scripted.url, tmp_path) as driver:
         run = await driver.run()
     assert (run.answer, bodies) == ("So it is.", [True, False])
     (nudge,) = [g for g in run.of(GuardFired) if g.action == "nudge"]

@@ -46,6 +46,8 @@ async def working(
             assert app.driver.conversation is not None
             for prompt in prompts:
                 await app.driver.conversation.submit(prompt)
+            # Events reach the screen a moment after the run's end; until then keys are for a run that works.
+            await until(pilot, lambda: app.ran and not app.activity.busy)
             yield app, pilot
             await app.driver.close()
 

@@ -29,9 +29,11 @@ TEXT = re.compile(r'<text [^>]*y="([0-9.]+)"[^>]*>([^<]*)</text>')
 
 VARYING = re.compile(
     r"\d{4}-\d\d-\d\d \d\d:\d\d|[\d,.]+(?= tok/s)"
-    r"|(?<= · )[\d.]+(?= s\b)|(?<=about )[\d,]+(?= tokens have)|(?<=seconds ).*%|(?<=session-seconds )\d+"
+    r"|(?<= · )[\d.]+(?= s\b)|(?<=about )[\d,]+(?= tokens have)|(?<=seconds ).*%"
+    r"|(?<=session-seconds )\d+|(?<=k main)\*?"
 )
-"""What differs from run to run: the time of day, measured speeds and times, what depends on the path of the folder."""
+"""What differs from run to run: the time of day, measured speeds and times, when git was looked at for the status line,
+what depends on the path of the folder."""
 
 
 def words(svg: str) -> list[str]:

@@ -21,6 +21,10 @@ from types import TracebackType
 import pyte
 
 CHUNK = 65536
+PAINTED_SECONDS = 0.5
+SAME_POLLS = 3
+"""A screen that is painted in several writes is whole once so many looks in a row saw the same."""
+
 POLL_SECONDS = 0.02
 
 SEEN_SECONDS = 45.0
@@ -138,7 +142,7 @@ class Terminal:
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             if holds(text := self.text):
-                return text
+                return self._settled(text, holds)
             time.sleep(POLL_SECONDS)
         raise AssertionError(f"not seen within {seconds} s: {what!r}; the screen was:\n{self.text}")
 
@@ -169,6 +173,18 @@ class Terminal:
         self.wait_for(seen)
         self.send("\x03\x03")
         return self.wait_end()
+
+    def _settled(self, text: str, holds: Callable[[str], bool]) -> str:
+        """The screen once it is painted whole: it stayed the same for a while, or that takes too long."""
+        same, end = 0, time.monotonic() + PAINTED_SECONDS
+        while same < SAME_POLLS and time.monotonic() < end:
+            time.sleep(POLL_SECONDS)
+            now = self.text
+            if not holds(now):
+                return text
+            same = same + 1 if now == text else 0
+            text = now
+        return text
 
     def wait_end(self, seconds: float = SEEN_SECONDS) -> int:
         """Wait for the child to end and for all that it wrote; its exit code, or minus the signal that ended it."""

@@ -57,8 +57,7 @@ def test_an_address_is_tried_and_kept_and_nothing_is_written_before(tmp_path: Pa
         terminal.send("\x15")
         terminal.wait_for("spark.local")
         terminal.send(f"{NOWHERE}\r")
-        screen = terminal.wait_for("No model server there")
-        assert "r  try it again" in screen
+        screen = terminal.wait_for(lambda text: "No model server there" in text and "r  try it again" in text)
         assert "s  the simulated server" in screen
         time.sleep(SETTLE_SECONDS + 0.1)
         terminal.send("a")

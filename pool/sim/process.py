@@ -40,8 +40,12 @@ def serve(settings: SimSettings, announce: Callable[[str], None]) -> None:
     Raises ValueError for an unknown fault and OSError if the address cannot be used. Only on the main thread.
     """
     server, listener, sim = _prepare(settings)
-    # uvicorn raises the signals that it took once more after it has stopped: they have done their work.
-    before = {number: signal.signal(number, _ignore) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def stop(number: int, frame: object) -> None:
+        server.should_exit = True
+
+    # For a signal that comes before uvicorn takes them; after it has stopped it raises those it took once more.
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         announce(url_of(listener))
         asyncio.run(_until_stopped(server, listener, sim))
@@ -128,7 +132,3 @@ async def _until_stopped(server: uvicorn.Server, listener: socket.socket, sim: S
     finally:
         sim.connections.abort()
         listener.close()
-
-
-def _ignore(number: int, frame: FrameType | None) -> None:
-    """A signal handler that does nothing."""

@@ -28,7 +28,7 @@ for step in range(96):
     held.append(bytearray(32 << 20))
     time.sleep(0.02)
 print("took all")
-time.sleep(5)
+time.sleep(30)
 """
 
 

@@ -138,7 +138,7 @@ def test_a_worktree_has_what_was_trusted_in_the_main_checkout(desk: Desk, tmp_pa
     (worktree / ".pool" / "skills" / folder.name / "more.md").write_text("Something else.")
     assert [s.name for s in find_skills(worktree, desk.places).waiting] == ["deploy"]
     for pointer in (
-        "gitdir: ../work/.git/worktrees/topic",
+        f"gitdir: {os.path.relpath(desk.work, worktree)}/.git/worktrees/topic",
         "nonsense",
         "gitdir: /\0/.git/worktrees/x",
         f"gitdir: {desk.work}",

@@ -48,7 +48,8 @@ async def test_only_the_printed_address_leads_in(address: str) -> None:
         assert token in text
         # Nothing is loaded from elsewhere.
         assert text.count("://") == text.count(f"://{root.removeprefix('http://')}")
-        for path in ("/", "/ws", "/static/js/textual.js", f"/{token[:-1]}x/", f"/{token[:-1]}x/ws"):
+        wrong = token[:-1] + ("y" if token[-1] == "x" else "x")
+        for path in ("/", "/ws", "/static/js/textual.js", f"/{wrong}/", f"/{wrong}/ws"):
             assert await status(client, root + path) == 404
         assert await status(client, address + "static/js/textual.js") == 200
         assert await status(client, address, Host="evil.example") == 403

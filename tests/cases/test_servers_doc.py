@@ -1,4 +1,4 @@
-"""`docs/servers.md` names every server that Pool knows, every field that it sends, and only options that there are."""
+"""`docs/servers.md`, with its remedies in `docs/troubleshooting.md`, names every server that Pool knows, every field that it sends, and only options that there are."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from pool.headless.command import parser
 from pool.lab.doctor.examine import CHECKS
 from pool.wire.dialects import DIALECTS, Dialect, ServerKind
 
-PAGE = (Path(__file__).parents[2] / "docs" / "servers.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = "".join((DOCS / name).read_text(encoding="utf-8") for name in ("servers.md", "troubleshooting.md"))
 KNOWN = [dialect for kind, dialect in DIALECTS.items() if kind is not ServerKind.GENERIC]
 NAMES = {ServerKind.MLX: "mlx-lm"}
 """What the page calls a server where that differs from the dialect's name."""

@@ -9,16 +9,14 @@ import re
 import shlex
 import tomllib
 from functools import cache
-from pathlib import Path
 
 import pytest
 
 from pool.agent.commands.table import COMMANDS
 from pool.cli.cmdline import Command, whole
 from pool.config.keys import keys, tables
+from tests.cli.pages import ROOT, commands, pages
 
-ROOT = Path(__file__).parents[2]
-ALL = sorted(path.name for path in (ROOT / "docs").glob("*.md"))
 FITTING_IN = ("configuration", "agents-md", "skills", "hooks", "secrets", "models", "mcp", "web", "subagents", "plan")
 """Pages whose flags, keys and slash commands are all Pool's."""
 
@@ -41,7 +39,7 @@ def flags(command: Command) -> set[str]:
 
 
 def inline(page: str) -> list[str]:
-    text = re.sub(r"^```.*?^```$", "", (ROOT / "docs" / page).read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"^```.*?^```$", "", (ROOT / page).read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
     return re.findall(r"`([^`]+)`", text.replace("\n", " "))
 
 
@@ -58,15 +56,19 @@ def unknown(line: str) -> list[str]:
     return [word for word in words if word.startswith("--") and word.partition("=")[0] not in known]
 
 
-@pytest.mark.parametrize("page", ALL)
+def test_there_are_commands_to_look_at() -> None:
+    assert sum(1 for page in pages() for _ in commands(page)) > 150
+
+
+@pytest.mark.parametrize("page", pages())
 def test_commands_and_their_flags_exist(page: str) -> None:
-    lines = [code for code in inline(page) if code.startswith("pool ")]
+    lines = [*(code for code in inline(page) if code.startswith("pool ")), *commands(page)]
     assert [wrong for line in lines for wrong in unknown(line)] == []
 
 
 @pytest.mark.parametrize("page", FITTING_IN)
 def test_flags_keys_and_commands_of_a_session_exist(page: str) -> None:
-    codes = inline(f"{page}.md")
+    codes = inline(f"docs/{page}.md")
     every = HELP.union(*(flags(command) for command in root().walk()))
     slash = OTHERS.union(*({f"/{name}" for name in (one.name, *one.aliases)} for one in COMMANDS))
     assert {c.split()[0] for c in codes if re.match("/[a-z]+( |$)", c)} <= slash
@@ -77,7 +79,7 @@ def test_flags_keys_and_commands_of_a_session_exist(page: str) -> None:
 
 @pytest.mark.parametrize("page", FITTING_IN)
 def test_settings_in_a_line_are_read(page: str) -> None:
-    for code in inline(f"{page}.md"):
+    for code in inline(f"docs/{page}.md"):
         if not re.match("[a-z_.]+ = ", code) or code.partition(" = ")[0] in FIELDS:
             continue
         ((name, value),) = tomllib.loads(code).items()

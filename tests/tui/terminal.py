@@ -19,6 +19,7 @@ from pathlib import Path
 from types import TracebackType
 
 import pyte
+from pyte.screens import Char
 
 CHUNK = 65536
 PAINTED_SECONDS = 0.5
@@ -38,6 +39,14 @@ UNKNOWN = re.compile(rb"\x1b\[[<>=?][0-9;:]*[umc]")
 
 BEGUN = re.compile(rb"\x1b(?:\[[0-9;:<>=?]*)?\Z")
 """A sequence whose end is still to come: what is read may end anywhere."""
+
+
+def _row(cells: Mapping[int, Char], columns: int) -> str:
+    """A row as text, without blanks at its end. The second half of a wide character is an empty cell.
+
+    pyte's own `display` fails where such a half stands alone, as it may in a window that shrinks.
+    """
+    return "".join(cells[column].data for column in range(columns)).rstrip()
 
 
 class Terminal:
@@ -114,7 +123,7 @@ class Terminal:
     def text(self) -> str:
         """The screen as lines of text, without blanks at their ends."""
         with self._lock:
-            return "\n".join(line.rstrip() for line in self.screen.display)
+            return "\n".join(_row(self.screen.buffer[y], self.screen.columns) for y in range(self.screen.lines))
 
     @property
     def cursor(self) -> tuple[int, int]:

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from textual.app import App
 from textual.pilot import Pilot
 
 from pool.config.settings import Mode, SandboxChoice, Settings
@@ -25,7 +26,7 @@ async def until(pilot: Pilot[int], holds: Callable[[], object]) -> None:
     """Let the app work until a condition holds."""
     end = time.monotonic() + UNTIL_SECONDS
     while not holds():
-        assert time.monotonic() < end, "it did not come to that"
+        assert time.monotonic() < end, f"it did not come to that; the screen was:\n{screen_text(pilot.app)}"
         await pilot.pause(0.01)
 
 
@@ -47,7 +48,8 @@ async def working(
             for prompt in prompts:
                 await app.driver.conversation.submit(prompt)
             # Events reach the screen a moment after the run's end; until then keys are for a run that works.
-            await until(pilot, lambda: app.ran and not app.activity.busy)
+            conversation = app.driver.conversation
+            await until(pilot, lambda: app.ran and not app.activity.busy and not conversation.busy)
             yield app, pilot
             await app.driver.close()
 
@@ -59,7 +61,7 @@ def rows(app: PoolApp) -> str:
     return "\n".join(line for line in lines if line)
 
 
-def screen_text(app: PoolApp) -> str:
+def screen_text(app: App[int]) -> str:
     """Everything that is on the screen, as text."""
     strips = app.screen._compositor.render_strips()  # pyright: ignore[reportPrivateUsage] there is no other way to the text
     return "\n".join(strip.text.rstrip() for strip in strips)

@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup demo spark test ray lint format types layers check bench clean
+.PHONY: help setup demo spark test ray lint format types layers check bench wheel bundle sbom licences clean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -21,6 +21,9 @@ help:
 	@echo "make ray     install Ray and test pool batch --engine ray with it"
 	@echo "make format  put the code in its standard form"
 	@echo "make bench   measure start-up"
+	@echo "make wheel   build wheel and sdist into dist/, twice, and compare"
+	@echo "make bundle  all wheels for machines without a network, x86_64 and aarch64, into dist/"
+	@echo "make sbom    list what Pool is made of (CycloneDX), into dist/; make licences: docs/licences.md"
 	@echo "make clean   remove what these commands made"
 
 setup:
@@ -77,6 +80,18 @@ check: lint types layers test
 
 bench: setup
 	@$(BIN)/python benchmarks/startup.py
+
+wheel: setup
+	@$(BIN)/python -m release.wheel
+
+bundle: wheel
+	@$(BIN)/python -m release.bundle $(BUNDLE_FLAGS)
+
+sbom: setup
+	@$(BIN)/python -m release.sbom
+
+licences: setup
+	@$(BIN)/python -m release.licences
 
 clean:
 	@rm -rf .venv build dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = {"pool", "tools", "themes", "tests", "examples", "docs", "benchmarks"}
+FOLDERS = {"pool", "tools", "themes", "tests", "examples", "docs", "benchmarks", "release", "website"}
 SOURCES = ("pool", "tools", "themes")
 OURS = {"pool", "pool_tools", "pool_themes"}
 MAX_LINES = 500

@@ -1,0 +1,1 @@
+"""What is made of a checkout for others: wheel, wheelhouse, lists of parts and licences. Run by make."""

@@ -35,7 +35,7 @@ Pool {version}, and all that it needs, for {machines}; Python {pythons}.
 Copy this folder to the machine, and install from it without a network:
 
     python3 -m venv pool-venv
-    pool-venv/bin/pip install --no-index --find-links . 'laguna-pool{extras}'
+    pool-venv/bin/pip install --no-index -f . 'laguna-pool{extras}'
     pool-venv/bin/pool --version
 
 pip takes the wheels that fit the machine. SHA256SUMS is for: sha256sum --check --quiet SHA256SUMS
@@ -91,7 +91,7 @@ def fill(folder: Path, wanted: str, target: Target) -> list[str]:
 
 def _download(folder: Path, requirements: Iterable[str], target: Target) -> None:
     platforms = [word for name in target.platforms for word in ("--platform", name)]
-    words = [sys.executable, "-m", "pip", "download", "--quiet", "--dest", str(folder), "--find-links", str(folder)]
+    words = [sys.executable, "-m", "pip", "download", "--quiet", "--dest", str(folder), "-f", str(folder)]
     words += ["--only-binary", ":all:", "--python-version", target.python, "--implementation", "cp", *platforms]
     subprocess.run([*words, *dict.fromkeys(requirements)], check=True)
 
@@ -106,7 +106,7 @@ def try_it(folder: Path, extras: str, pythons: Sequence[str], machines: Sequence
     lead = NO_NETWORK if off is not None and off.returncode == 0 else ()
     with tempfile.TemporaryDirectory(prefix="pool-bundle-") as place:
         subprocess.run([sys.executable, "-m", "venv", place], check=True)
-        pip = [f"{place}/bin/python", "-m", "pip", "install", "--quiet", "--no-index", "--find-links", str(folder)]
+        pip = [f"{place}/bin/python", "-m", "pip", "install", "--quiet", "--no-index", "-f", str(folder)]
         done = subprocess.run([*lead, *pip, f"laguna-pool{extras}"], check=False).returncode
         done = done or subprocess.run([*lead, f"{place}/bin/pool", "--version"], check=False).returncode
     print(f"installing from it {'failed' if done else 'works'}" + (", with no network" if lead else ""))

@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 import tomllib
-import zipfile
 from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
@@ -159,37 +158,3 @@ def test_ci_and_the_papers_name_the_same_test_command() -> None:
     assert "make test" in (ROOT / "README.md").read_text(encoding="utf-8")
     assert ci.rstrip().endswith("make test")
     assert "-m pytest -n $(WORKERS)" in make
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """Names of the files in a wheel built from this tree."""
-    out = tmp_path_factory.mktemp("wheel")
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(out)]
-    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
-    (built,) = out.glob("laguna_pool-*.whl")
-    return zipfile.ZipFile(built).namelist()
-
-
-@pytest.mark.slow
-def test_a_wheel_installs_our_three_packages_and_no_others(wheel: list[str]) -> None:
-    tops = {name.partition("/")[0] for name in wheel}
-    assert {top for top in tops if not top.endswith(".dist-info")} == OURS
-
-
-@pytest.mark.slow
-def test_a_wheel_holds_every_file_of_the_packages(wheel: list[str]) -> None:
-    inner = {"pool": ROOT, "tools": ROOT / "tools", "themes": ROOT / "themes"}
-    wanted = {
-        path.relative_to(inner[path.relative_to(ROOT).parts[0]]).as_posix()
-        for path in tracked()
-        if path.relative_to(ROOT).parts[0] in SOURCES
-    }
-    assert "pool_themes/data/pool-dark.toml" in wanted
-    assert wanted - set(wheel) == set()
-
-
-@pytest.mark.slow
-def test_a_wheel_holds_the_pages_but_no_pictures(wheel: list[str]) -> None:
-    assert "pool/docs/skills.md" in wheel
-    assert {name.rpartition(".")[2] for name in wheel if name.startswith("pool/docs/")} == {"md"}

@@ -61,6 +61,9 @@ def test_the_wheel_has_all_of_pool_and_its_bytes_depend_on_nothing_else(copy: Pa
         lead = next((lead for lead in places if name.startswith(lead)), "")
         assert (places[lead] + name.removeprefix(lead) if lead else name) in names
 
+    assert {name.rpartition(".")[2] for name in names if name.startswith("pool/docs/")} == {"md"}
+    assert "pool_themes/data/pool-dark.toml" in names
+
     for folder, _, files in os.walk(copy):
         for file in files:
             path = Path(folder, file)

@@ -20,6 +20,7 @@ from pool.facekit.approving import SETTLE_SECONDS
 
 KEY_NOT_TAKEN = "that key came too soon to be an answer: one moment"
 KEYS_COUNT = "keys answer now"
+NO_ANSWER = "that key is none of the answers"
 
 Q = TypeVar("Q")
 A = TypeVar("A")
@@ -149,6 +150,15 @@ class AnswerPanel(Widget, Generic[Q, A], can_focus=True):
         self._told = None
         self.border_subtitle = KEYS_COUNT if self._waiting else ""
 
+    def came_too_soon(self) -> None:
+        """A letter came before any counts: somebody is typing, and the next letters are no answers either."""
+        self._since = time.monotonic()
+        self._say_waiting()
+
+    def open_words(self, key: str) -> bool:
+        """Open the line for words if that is what a letter does: what follows it at once is meant for that line."""
+        return False
+
     def draw(self) -> None:
         """Draw the question that is shown."""
         raise NotImplementedError
@@ -188,12 +198,13 @@ class AnswerPanel(Widget, Generic[Q, A], can_focus=True):
 
     def on_key(self, event: events.Key) -> None:
         """Keys in the order in which they come. Bindings would act later: what is typed into the line is no answer."""
+        writes = event.is_printable or event.key == "enter"
         if self.waiting and not self.ready and event.is_printable:
-            # Still in the middle of a word: the next letters are no answers either.
-            self._since = time.monotonic()
-            self._say_waiting()
+            self.came_too_soon()
         if not self.writing:
             taken = self.press(event.key)
+            if not taken and writes and self.ready:
+                self.border_subtitle = NO_ANSWER
         elif event.key == "enter":
             self._take_words()
             taken = True

@@ -149,6 +149,11 @@ class ApprovalPanel(AnswerPanel[ApprovalRequest, ApprovalAnswer]):
                 return False
         return True
 
+    def open_words(self, key: str) -> bool:
+        if opens := key == "r" and self.ready:
+            self.write()
+        return opens
+
     def _say_yes(self, key: str) -> None:
         if not self.ready:
             return

@@ -60,6 +60,11 @@ class QuestionPanel(AnswerPanel[Question, "Answer | None"]):
                 self.settle(Answer(self.shown.choices[int(key) - 1]))
         return True
 
+    def open_words(self, key: str) -> bool:
+        if opens := key == "0" and self._takes_words and self.ready:
+            self.write()
+        return opens
+
     def say(self, words: str) -> None:
         if words:
             self.settle(Answer(words))

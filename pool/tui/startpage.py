@@ -35,9 +35,9 @@ class StartPage(BesideCloses[str]):
     """Returns the name of the chosen way, "" if the page was closed. All texts are data."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down,j,ctrl+n", "move(1)", "next", show=False),
-        Binding("up,k,ctrl+p", "move(-1)", "before", show=False),
-        Binding("pagedown,space", "scroll(5)", "page down", show=False),
+        Binding("down,ctrl+n", "move(1)", "next", show=False),
+        Binding("up,ctrl+p", "move(-1)", "before", show=False),
+        Binding("pagedown", "scroll(5)", "page down", show=False),
         Binding("pageup", "scroll(-5)", "page up", show=False),
         Binding("enter", "pick", "take it", show=False),
     ]
@@ -71,7 +71,7 @@ class StartPage(BesideCloses[str]):
 
     def on_key(self, event: events.Key) -> None:
         for way in self._ways:
-            if event.character == way.key and self._is_settled:
+            if event.character == way.key and self.ready:
                 event.stop()
                 self.dismiss(way.name)
 
@@ -82,13 +82,21 @@ class StartPage(BesideCloses[str]):
         self.query_one(VerticalScroll).scroll_relative(y=by, animate=False)
 
     def action_pick(self) -> None:
-        if self._is_settled:
+        if self.ready:
             self.dismiss(self._ways[self.query_one(Rows).chosen].name)
 
     @property
-    def _is_settled(self) -> bool:
+    def ready(self) -> bool:
         """Whether a key can be meant for the page: one that was on its way when it came is not."""
         return time.monotonic() - self._shown > SETTLE_SECONDS
+
+    def came_too_soon(self) -> None:
+        """A letter came before any counts: the next ones are no answers either."""
+        self._shown = time.monotonic()
+
+    def open_words(self, key: str) -> bool:
+        """Open a line for words: no letter does."""
+        return False
 
     def on_rows_clicked(self) -> None:
         self.action_pick()

@@ -2,7 +2,8 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup demo spark test ray lint format types layers check bench wheel bundle sbom licences clean
+DOCS_VENV ?= .venv-docs
+.PHONY: docs help setup demo spark test ray lint format types layers check bench wheel bundle sbom licences clean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -20,6 +21,7 @@ help:
 	@echo "make check   lint, types, layers and tests"
 	@echo "make ray     install Ray and test pool batch --engine ray with it"
 	@echo "make format  put the code in its standard form"
+	@echo "make docs    build the documentation as a site, in website/build"
 	@echo "make bench   measure start-up"
 	@echo "make wheel   build wheel and sdist into dist/, twice, and compare"
 	@echo "make bundle  all wheels for machines without a network, x86_64 and aarch64, into dist/"
@@ -61,6 +63,13 @@ test: setup
 ray: setup
 	@$(BIN)/python -m pip install --quiet --editable '.[dev,ray]'
 	@$(BIN)/python -m pytest tests/headless/batch/test_ray.py
+
+# An environment of its own: mkdocs brings click, with which httpx starts slower.
+docs:
+	@if [ ! -e $(DOCS_VENV)/.installed ]; then \
+	  $(PYTHON) -m venv $(DOCS_VENV) && $(DOCS_VENV)/bin/python -m pip install --quiet 'mkdocs-material>=9.8.2' && touch $(DOCS_VENV)/.installed; \
+	fi
+	@NO_MKDOCS_2_WARNING=1 $(DOCS_VENV)/bin/mkdocs build --strict --clean --config-file website/mkdocs.yml
 
 lint: setup
 	@$(BIN)/ruff check

@@ -6,7 +6,7 @@ Which of them it is shows in what comes next: the letter is held for a moment, a
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 HOLD_SECONDS = 0.25
 """Within so long of each other two letters belong to a word: 50 words a minute, at five letters each."""
@@ -14,16 +14,8 @@ HOLD_SECONDS = 0.25
 Key = TypeVar("Key")
 
 
-class Stoppable(Protocol):
-    """A timer that has not run off."""
-
-    def stop(self) -> None:
-        """Let it never run off."""
-        ...
-
-
-Later = Callable[[float, Callable[[], None]], Stoppable]
-"""Calls something after so many seconds."""
+Later = Callable[[float, Callable[[], None]], Callable[[], object]]
+"""Calls something after so many seconds; what it returns lets that be."""
 
 
 class HeldKey(Generic[Key]):
@@ -33,7 +25,7 @@ class HeldKey(Generic[Key]):
         self._later = later
         self._keys: list[Key] = []
         self._meant: Callable[[], None] | None = None
-        self._timer: Stoppable | None = None
+        self._stop: Callable[[], object] | None = None
 
     @property
     def holding(self) -> bool:
@@ -43,7 +35,7 @@ class HeldKey(Generic[Key]):
     def hold(self, key: Key, meant: Callable[[], None]) -> None:
         """Hold a key; meant is what it does if no word follows. Only while none is held."""
         self._keys, self._meant = [key], meant
-        self._timer = self._later(HOLD_SECONDS, self.release)
+        self._stop = self._later(HOLD_SECONDS, self.release)
 
     def again(self, key: Key) -> None:
         """The held key was pressed once more: an impatient answer is one answer, and no word."""
@@ -59,7 +51,7 @@ class HeldKey(Generic[Key]):
     def take(self) -> list[Key]:
         """The held key as often as it was pressed; it means nothing any more."""
         keys, self._keys, self._meant = self._keys, [], None
-        timer, self._timer = self._timer, None
-        if timer is not None:
-            timer.stop()
+        stop, self._stop = self._stop, None
+        if stop is not None:
+            stop()
         return keys

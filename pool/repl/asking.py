@@ -97,6 +97,10 @@ class Asking:
         """Whether a key counts."""
         return bool(self._waiting) and time.monotonic() - self._since >= SETTLE_SECONDS
 
+    def opens_words(self, key: str) -> bool:
+        """Whether a key begins words: what follows it at once is meant for them."""
+        return self.current is not None and key in self.current.writes
+
     def key(self, key: str) -> None:
         """Take a key: an answer, or the beginning of words. A key that does not count says that somebody is typing:
         those that follow it at once do not count either."""

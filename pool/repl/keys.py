@@ -46,8 +46,9 @@ def bindings(screen: Screen) -> KeyBindings:
     keys.add("escape", filter=~is_searching & emacs_mode)(_calling(screen.escape))
     keys.add(Keys.BracketedPaste, filter=~is_searching)(_pasting(screen))
     for key in ANSWER_KEYS:
-        keys.add(key, filter=asked, eager=True)(_answering(screen, key))
-    keys.add(Keys.Any, filter=asked)(_calling(screen.chat.asking.settle))
+        # Eager: none of these waits to see whether a longer binding begins with it.
+        keys.add(key, filter=asked, eager=True)(_letter(screen))
+    keys.add(Keys.Any, filter=asked)(_letter(screen))
     return keys
 
 
@@ -80,8 +81,12 @@ def _calling(act: Callable[[], object]) -> Callable[[KeyPressEvent], None]:
     return handle
 
 
-def _answering(screen: Screen, key: str) -> Callable[[KeyPressEvent], None]:
-    return _calling(lambda: screen.chat.asking.key(key))
+def _letter(screen: Screen) -> Callable[[KeyPressEvent], None]:
+    def handle(event: KeyPressEvent) -> None:
+        if event.data.isprintable():
+            screen.question_keys.typed(event.data)
+
+    return handle
 
 
 def _pasting(screen: Screen) -> Callable[[KeyPressEvent], None]:

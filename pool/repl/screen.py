@@ -28,6 +28,7 @@ from pool.repl.layout import layout
 from pool.repl.output import LineOutput
 from pool.repl.past import Past
 from pool.repl.thought import thought_line
+from pool.repl.typedahead import QuestionKeys
 
 if TYPE_CHECKING:
     from pool.facekit.live.place import Attachment
@@ -68,6 +69,7 @@ class Screen:
             complete_while_typing=True,
             on_text_changed=self._typed,
         )
+        self.question_keys = QuestionKeys(self)
         self._hint = ""
         self._hint_until = self._escaped = self._interrupted = self._stopped = 0.0
         self._lines: list[str] = []
@@ -246,6 +248,8 @@ class Screen:
 
     def send(self) -> None:
         """Enter: an answer in words, or a prompt, a steering word, a command."""
+        if self.question_keys.confirm():
+            return
         if self.is_writing_answer:
             words = self.box.text
             self.box.reset()
@@ -263,6 +267,7 @@ class Screen:
 
     def escape(self) -> None:
         """Close what is open; else stop the run; else, twice with nothing typed, go back to an earlier prompt."""
+        self.question_keys.forget()
         if self.box.complete_state is not None:
             self.box.cancel_completion()
         elif self.chat.asking.back():

@@ -43,7 +43,7 @@ class QuestionKeys:
     def __init__(self, app: PoolApp, later: Later | None = None) -> None:
         """later is the clock of a held letter, Textual's by default."""
         self._app = app
-        self._held = HeldKey[events.Key](later or app.set_timer)
+        self._held = HeldKey[events.Key](later or (lambda seconds, call: app.set_timer(seconds, call).stop))
         self._letter_held = ""
         self._over: Asking | None = None
         """The page over which words were typed last."""

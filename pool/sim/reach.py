@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 
+from pool.sim.shellbugs import SHELL_ENDS, is_shell, shell_name
 from pool.sim.source import functions, parse
 
 MOST_CALLS_DEEP = 5
+_SCRIPT = re.compile(r"(?!/)[\w./-]+\.(sh|bash)")
 _NOT_OURS = frozenset({*sys.stdlib_module_names, "pytest", "hypothesis", "numpy", "pandas", "requests", "httpx"})
 
 
@@ -25,7 +28,7 @@ def roots_of(test_files: Iterable[str]) -> tuple[str, ...]:
 
 
 def imported(path: str, text: str, roots: Sequence[str]) -> list[tuple[str, ...]]:
-    """For each module that a file imports: where its file may be, likeliest first."""
+    """For each module that a file imports, and script that it names: where its file may be, likeliest first."""
     tree = parse(text)
     if tree is None:
         return []
@@ -36,6 +39,9 @@ def imported(path: str, text: str, roots: Sequence[str]) -> list[tuple[str, ...]
                 modules = [(alias.name, 0) for alias in node.names]
             case ast.ImportFrom():
                 modules = [(node.module or "", node.level)]
+            case ast.Constant(value=str(script)) if _SCRIPT.fullmatch(script):
+                wanted[tuple(f"{root}{script}" for root in roots)] = None
+                continue
             case _:
                 continue
         for module, level in modules:
@@ -77,7 +83,10 @@ def reached(tests: Mapping[str, str], names: Sequence[str], sources: Mapping[str
 def _called_by(texts: Mapping[str, str]) -> dict[str, set[str]]:
     """For each function, and each class by its own name, the names that it mentions."""
     found: dict[str, set[str]] = {}
-    for text in texts.values():
+    for path, text in texts.items():
+        if is_shell(path):
+            found.setdefault(shell_name(path), set())
+            continue
         tree = parse(text)
         if tree is None:
             continue
@@ -95,6 +104,8 @@ def _mentions(node: ast.AST) -> set[str]:
         match inner:
             case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name):
                 names.add(name)
+            case ast.Constant(value=str(script)) if script.endswith(SHELL_ENDS):
+                names.add(shell_name(script))
             case _:
                 pass
     return names

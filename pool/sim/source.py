@@ -16,6 +16,7 @@ class Kind(StrEnum):
     BOUNDARY = "off-by-one boundary"
     DEFAULT = "mutable default argument"
     SWALLOWED = "swallowed exception"
+    UNQUOTED = "unquoted variable"
 
 
 @dataclass(frozen=True, slots=True)

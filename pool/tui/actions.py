@@ -43,9 +43,6 @@ MODES_ROUND = ("default", "accept-edits", "auto", "plan")
 LEAVING = ("/quit", "/exit", "/q")
 """Commands that work before there is a session."""
 
-WATCH_SECONDS = 2.0
-"""How often a server that works on a reply is asked how it does, where it tells."""
-
 SHELL_MARK = "!"
 WAITS_HINT_SECONDS = 6.0
 MOST_TITLE_CHARS = 60

@@ -10,7 +10,6 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import TextArea
 
-from pool.facekit.images import pasted_picture
 from pool.facekit.pastes import Pastes, normal_lines
 from pool.facekit.recall import Recall
 from pool.tui.keys import DEFAULTS, PROMPT_KEYS, Bound
@@ -185,6 +184,8 @@ class PromptBox(TextArea):
         return True
 
     async def _on_paste(self, event: events.Paste) -> None:
+        from pool.facekit.images import pasted_picture
+
         event.stop()
         event.prevent_default()
         if not event.text:

@@ -8,8 +8,10 @@ AGAIN_SECONDS = 2.0
 AFTER_STOP_SECONDS = 1.0
 """For so long after a stop no Esc counts as the first of two."""
 
-QUESTION_HINT_SECONDS = 10.0
 PASTE_HINT_SECONDS = 6.0
 
 STATUS_SECONDS = 5.0
 """How often the branch is looked at while nothing happens."""
+
+WATCH_SECONDS = 2.0
+"""How often a server that works on a reply is asked how it does, where it tells."""

@@ -38,9 +38,9 @@ async def test_a_command_goes_to_the_model_whatever_it_begins_with(
         app = PoolApp(Settings(desk.work, base_url=server.url, model=MODEL, sandbox=SandboxChoice.OFF))
         async with app.run_test(size=(80, 24)) as pilot:
             await until(pilot, lambda: app.driver.conversation is not None)
-            found = await app.offers.find("", "$gr")
+            found = await app.completing.offers.find("", "$gr")
             assert [(offer.text, offer.about) for offer in found] == [("$greet", "Says hello.")]
-            assert [offer.text for offer in await app.offers.find("/ev", "/ev")] == ["/evil"]
+            assert [offer.text for offer in await app.completing.offers.find("/ev", "/ev")] == ["/evil"]
             app.actions.send("/evil now")
             await until(pilot, lambda: bool(server.bodies) and not app.activity.busy)
             assert last_user(server.bodies[0]) == "!touch here.txt\n\nnow"

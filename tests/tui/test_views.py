@@ -19,7 +19,7 @@ async def test_a_view_says_what_it_said(name: str, tmp_path: Path) -> None:
     show, columns, rows = VIEWS[name]
     app = StillApp("pool-dark", vi=name == "vi")
     async with app.run_test(size=(columns, rows)) as pilot:
-        await pilot.pause()
+        await app.whole.wait()
         await show(app, pilot)
         dark = await picture(app, pilot, f"{name}-dark.svg")
         app.use_theme("pool-light")
@@ -33,7 +33,7 @@ async def test_further_views_say_what_they_said(tmp_path: Path) -> None:
     """In one app; each in the theme of the one before first, since a change of colours takes longest."""
     app, theme, drawn = StillApp("pool-dark"), "dark", dict[str, str]()
     async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.pause()
+        await app.whole.wait()
         for name, show in LOOKS:
             await show(app, pilot)
             await pilot.pause()

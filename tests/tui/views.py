@@ -37,11 +37,11 @@ class StillApp(PoolApp):
     def __init__(self, theme: str, *, vi: bool = False) -> None:
         super().__init__(Settings(WORKSPACE, ui=InterfaceSettings(vi=vi)), theme=theme)
 
-    def _begin(self) -> None:
+    def begin(self) -> None:
         self.actions.welcome()
-        self._show_status()
+        self.show_status()
 
-    def _show_status(self) -> None:
+    def show_status(self) -> None:
         self.bar.show_parts(
             [Part("auto", "mode-auto"), Part("bubblewrap"), Part("laguna-s-2.1", "text")],
             [Part("12% of 131k"), Part("main"), Part("96% cached"), Part("38 tok/s")],

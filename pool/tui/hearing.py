@@ -1,0 +1,90 @@
+"""What a session says, on the screen: its events, that it is open or cannot be, and what the status bar makes of it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from pool.config.interface import Notify
+from pool.events import ApprovalAsked, Event, QuestionAsked, QueueChanged, RunFinished, RunStarted
+from pool.facekit.activity import Activity
+from pool.tui.attention import guess, notification, window_title
+from pool.tui.status import status_parts
+
+if TYPE_CHECKING:
+    from pool.tui.app import PoolApp
+
+
+class Hearing:
+    """What the driver tells goes through here. Used on the app's loop."""
+
+    def __init__(self, app: PoolApp, first_prompt: str) -> None:
+        """first_prompt is sent once a session is open."""
+        self._app = app
+        self._first_prompt = first_prompt
+        self._status_due = False
+        notify = app.settings.ui.notify
+        self._notify_how = guess(dict(os.environ)) if notify is Notify.AUTO else notify.value
+
+    def opened(self) -> None:
+        """A session is open: what waited for it is sent."""
+        self.show_busy()
+        self._app.show_status()
+        if self._first_prompt:
+            prompt, self._first_prompt = self._first_prompt, ""
+            self._app.actions.send(prompt)
+        self._app.actions.send_waiting()
+
+    def failed(self, why: str, remedy: str) -> None:
+        """No session could be opened."""
+        app = self._app
+        app.activity = Activity()
+        self.show_busy()
+        app.show_status()
+        if app.driver.lacks_server:
+            app.first_start.show(why)
+        else:
+            app.actions.say_error(why, remedy)
+
+    def take(self, event: Event) -> None:
+        """Show an event."""
+        app = self._app
+        app.activity.take(event, event.envelope.mono)
+        app.feed.show(event)
+        app.actions.plans.take(event.body)
+        match event.body:
+            case RunStarted():
+                app.ran = True
+                self.show_busy()
+                app.write(window_title(app.settings.workspace, "●"))
+            case RunFinished():
+                app.last_answer = event.body.answer or app.last_answer
+                self.show_busy()
+                app.write(window_title(app.settings.workspace, ""))
+                self._notify("finished: " + event.body.reason.value)
+            case ApprovalAsked() | QuestionAsked():
+                self._notify("waits for your answer")
+            case QueueChanged():
+                app.actions.show_queue()
+            case _:
+                pass
+        if not event.body.transient and not self._status_due:
+            self._status_due = True
+            app.call_later(app.show_status)
+
+    def show_busy(self) -> None:
+        """Show whether a run works, and what waits for it."""
+        app = self._app
+        app.actions.show_queue()
+        busy = app.activity.busy
+        app.line.run(busy)
+        app.box.busy = busy
+
+    def show_status(self) -> None:
+        """Fill the status bar."""
+        self._status_due = False
+        self._app.bar.show_parts(*status_parts(self._app.driver, self._app.activity))
+
+    def _notify(self, text: str) -> None:
+        if not self._app.has_terminal_focus:
+            self._app.write(notification(f"{self._app.settings.workspace.name}: {text}", self._notify_how))

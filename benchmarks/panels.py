@@ -15,11 +15,11 @@ from collections.abc import Iterable
 from textual.app import App
 
 from pool.agent.undoing import Scope
+from pool.facekit.textualtheme import textual_theme
 from pool.sessions.checkpoints.changes import FileChange
 from pool.sessions.checkpoints.undo import Undone
 from pool.tui.screens.diff import DiffScreen
 from pool.tui.screens.review import Review
-from pool.tui.theming import textual_theme
 from pool_themes import DEFAULT, load
 
 LENGTHS = (100, 1_000, 10_000, 100_000)

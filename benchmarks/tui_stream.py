@@ -88,7 +88,7 @@ def child(spec: dict[str, Any]) -> None:
     from textual.app import App, ComposeResult
     from textual.widgets import Input
 
-    from pool.tui.theming import PREFIX, textual_theme
+    from pool.facekit.textualtheme import PREFIX, textual_theme
     from pool.tui.transcript.answer import Answer
     from pool.tui.transcript.feed import Feed
     from pool.tui.transcript.widget import Transcript

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 
 from pool.config.files import FOLDER, Places, project_folder, read_text
 from pool.config.trust import TrustStore
+from pool.extend.plainfiles import shown
 from pool_tools.frozen import frozen
 from pool_tools.home import home
 
@@ -82,6 +83,34 @@ def leads_out(place: Place) -> bool:
     """Whether a checkout's folder is reached by a link, which could lead anywhere."""
     parts = (place.path, place.path.parent)
     return place.checkout and any(path.is_symlink() for path in parts)
+
+
+@frozen
+class Fault:
+    """Why something is not used: where it lies, for people, and the reason."""
+
+    place: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.text}"
+
+
+def names_in(
+    place: Place, what: str, most: int, names: Callable[[Path], list[str]], faults: list[Fault]
+) -> Iterator[tuple[str, str]]:
+    """Name, and place for people, of at most so many things in a folder; what are they called. Faults are added."""
+    if leads_out(place):
+        faults.append(Fault(place.shown, f"it is a link, and {what} of a checkout are not read through links"))
+        return
+    try:
+        found = names(place.path)
+    except OSError as error:
+        faults.append(Fault(place.shown, f"it cannot be listed: {error.strerror}"))
+        return
+    if len(found) > most:
+        faults.append(Fault(place.shown, f"it holds more than {most} {what}; only the first {most} are looked at"))
+    yield from ((name, f"{place.shown}/{shown(name)}") for name in found[:most])
 
 
 def _agents(workspace: Path) -> Path:

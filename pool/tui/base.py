@@ -24,8 +24,8 @@ from textual.signal import Signal
 from textual.widget import Widget
 from textual.widgets import Input, TextArea
 
+from pool.facekit.textualtheme import PREFIX, textual_theme
 from pool.tui.keys import APP_KEYS, Bound
-from pool.tui.theming import PREFIX, textual_theme
 from pool_themes import DEFAULT, Theme, ThemeError
 from pool_themes import load as load_theme
 from pool_themes import names as theme_names

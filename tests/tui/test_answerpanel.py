@@ -12,11 +12,11 @@ from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
 from pool.facekit import approving
+from pool.facekit.textualtheme import textual_theme
 from pool.ports import Answer, ApprovalRequest, Question, Remember, SuggestedRule
 from pool.tui import answerpanel
 from pool.tui.approval import ApprovalPanel
 from pool.tui.question import QuestionPanel
-from pool.tui.theming import textual_theme
 from pool_themes import load
 from tests.tui.waiting import until
 

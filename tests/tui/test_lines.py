@@ -5,8 +5,8 @@ from __future__ import annotations
 from rich.cells import cell_len
 from textual.app import App, ComposeResult
 
+from pool.facekit.textualtheme import textual_theme
 from pool.tui.lines import GAP, ActivityLine, fitting
-from pool.tui.theming import textual_theme
 from pool_themes import load
 from tests.tui.waiting import until
 

@@ -9,9 +9,9 @@ from textual import events
 from textual.app import App, ComposeResult
 
 from pool.facekit.recall import Recall
+from pool.facekit.textualtheme import textual_theme
 from pool.tui import prompt
 from pool.tui.prompt import PromptBox
-from pool.tui.theming import textual_theme
 from pool_themes import load
 from tests.tui.waiting import until
 

@@ -12,8 +12,8 @@ from textual.app import App, ComposeResult
 from textual.events import Paste
 
 from pool.facekit.recall import Recall
+from pool.facekit.textualtheme import textual_theme
 from pool.tui.prompt import PromptBox
-from pool.tui.theming import textual_theme
 from pool.tui.vi import Mode, Vi
 from pool.tui.vibox import ViPromptBox
 from pool.tui.vimotions import Place, motion

@@ -17,11 +17,10 @@ from pool.config.files import PROFILES, Source, read_source, read_text
 from pool.config.gitexclude import exclude_local
 from pool.config.keys import Key
 from pool.config.settings import SettingsError
+from pool.config.tomldoc import NEW_FILE, table_of
 from pool.config.trust import checkout_files, digest
 from pool.config.writing import PRIVATE_MODE, SHARED_MODE, changing, write_whole
 from pool.headless.plain import one_line
-
-NEW_FILE = "# Pool's configuration. All keys: pool config reference\n"
 
 
 def change(here: Here, target: str, name: str, values: Sequence[str], *, add: bool) -> int:
@@ -130,20 +129,6 @@ def open_document(path: Path) -> Any:
         return tomlkit.parse(read_text(path) or NEW_FILE)
     except TOMLKitError as error:
         raise SettingsError(f"{path}: this is no TOML, so nothing was changed: {error}") from None
-
-
-def table_of(document: Any, names: Sequence[str]) -> MutableMapping[str, Any]:
-    """A table of a document, made if it is not there. Raises `SettingsError` where something else stands."""
-    import tomlkit
-
-    at: Any = document
-    for name in names:
-        if name not in at:
-            at[name] = tomlkit.table(is_super_table=name == PROFILES)
-        at: Any = at[name]
-        if not isinstance(at, MutableMapping):
-            raise SettingsError(f"{'.'.join(names)}: something else than a table stands there; mend the file by hand")
-    return cast(MutableMapping[str, Any], at)
 
 
 def _put(table: MutableMapping[str, Any], name: str, value: object, key: Key) -> None:

@@ -10,9 +10,7 @@ from pathlib import Path
 
 from pool.config.files import Places
 from pool.extend.customcommands.command import ENDING, CommandFault, CustomCommand, read_command
-from pool.extend.places import Place, Trusted, folders, leads_out
-from pool.extend.plainfiles import shown
-from pool.extend.skills.finding import Fault
+from pool.extend.places import Fault, Place, Trusted, folders, names_in
 from pool_tools.frozen import frozen
 
 COMMANDS = "commands"
@@ -55,19 +53,7 @@ def find_commands(workspace: Path, places: Places, taken: Collection[str] = ()) 
 
 
 def _of(place: Place, faults: list[Fault]) -> Iterator[CustomCommand]:
-    if leads_out(place):
-        faults.append(Fault(place.shown, "it is a link, and commands of a checkout are not read through links"))
-        return
-    try:
-        names = _names(place.path)
-    except OSError as error:
-        faults.append(Fault(place.shown, f"it cannot be listed: {error.strerror}"))
-        return
-    if len(names) > MOST_COMMANDS:
-        text = f"it holds more than {MOST_COMMANDS} commands; only the first {MOST_COMMANDS} are looked at"
-        faults.append(Fault(place.shown, text))
-    for name in names[:MOST_COMMANDS]:
-        where = f"{place.shown}/{shown(name)}"
+    for name, where in names_in(place, COMMANDS, MOST_COMMANDS, _names, faults):
         try:
             command = read_command(place.path, name, where)
         except CommandFault as fault:

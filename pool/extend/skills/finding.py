@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from pool.config.files import Places
-from pool.extend.places import Place, Trusted, folders, leads_out
-from pool.extend.plainfiles import FileFault, digest, has_controls, listing, shown
+from pool.extend.places import Fault, Place, Trusted, folders, names_in
+from pool.extend.plainfiles import FileFault, digest, has_controls, listing
 from pool.extend.skills.bundled import BUNDLED, bundled_skills
 from pool.extend.skills.skill import FILE, Skill, SkillError, read_skill
 from pool_tools.frozen import frozen
@@ -24,17 +24,6 @@ MOST_ENTRIES = 10_000
 """Entries of a folder of skills that are listed at all."""
 
 SKILLS = "skills"
-
-
-@frozen
-class Fault:
-    """Why something is not used: where it lies, for people, and the reason."""
-
-    place: str
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.place}: {self.text}"
 
 
 @frozen
@@ -83,19 +72,8 @@ def find_skills(workspace: Path, places: Places, without: Collection[str] = ()) 
 
 def _of(place: Place, faults: list[Fault]) -> Iterator[Skill]:
     """The sound skills of one folder."""
-    if leads_out(place):
-        faults.append(Fault(place.shown, "it is a link, and skills of a checkout are not read through links"))
-        return
-    try:
-        names = _names(place.path)
-    except OSError as error:
-        faults.append(Fault(place.shown, f"it cannot be listed: {error.strerror}"))
-        return
     most = MOST_OF_CHECKOUT if place.checkout else MOST_SKILLS
-    if len(names) > most:
-        faults.append(Fault(place.shown, f"it holds more than {most} skills; only the first {most} are looked at"))
-    for name in names[:most]:
-        where = f"{place.shown}/{shown(name)}"
+    for name, where in names_in(place, SKILLS, most, _names, faults):
         try:
             yield one_skill(place.path / name, where, checkout=place.checkout)
         except SkillError as error:

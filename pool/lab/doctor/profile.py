@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, MutableMapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from pool.config.describe import toml
 from pool.config.files import PROFILES, Places, read_text
 from pool.config.keys import keys
 from pool.config.profiles import BUILT_IN_PROFILES
 from pool.config.settings import SettingsError
+from pool.config.tomldoc import NEW_FILE, table_of
 from pool.config.writing import PRIVATE_MODE, changing, write_whole
 from pool.lab.doctor.finding import Finding, Status
 from pool.lab.doctor.subject import Subject
 
 DEFAULT_NAME = "doctor"
-NEW_FILE = "# Pool's configuration. All keys: pool config reference\n"
 SLOW_RATE = 30.0
 """Tokens a second below which the waits and the time of the built-in profile for a DGX Spark are taken over."""
 
@@ -82,19 +82,6 @@ def write(path: Path, name: str, values: Mapping[str, object]) -> None:
             raise SettingsError(f"{path}: this is no TOML, so nothing was changed: {error}") from None
         for key, value in values.items():
             *tables, leaf = (PROFILES, name, *key.split("."))
-            _table(document, tables)[leaf] = tomlkit.value(toml(value, known[key].kind))
+            table_of(document, tables)[leaf] = tomlkit.value(toml(value, known[key].kind))
         mode = path.stat().st_mode & 0o777 if path.exists() else PRIVATE_MODE
         write_whole(path, tomlkit.dumps(document), mode)
-
-
-def _table(document: Any, names: Iterable[str]) -> MutableMapping[str, Any]:
-    import tomlkit
-
-    at: Any = document
-    for name in names:
-        if name not in at:
-            at[name] = tomlkit.table(is_super_table=name == PROFILES)
-        at: Any = at[name]
-        if not isinstance(at, MutableMapping):
-            raise SettingsError(f"{name}: something else than a table stands there; mend the file by hand")
-    return cast(MutableMapping[str, Any], at)

@@ -9,9 +9,9 @@ from rich.text import Text
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
-from textual.theme import Theme as TextualTheme
 from textual.widgets import Static
 
+from pool.facekit.textualtheme import textual_theme
 from pool.lab.top.board import Role, Row, board
 from pool.lab.top.gauges import Readings
 from pool.lab.top.watching import Watcher
@@ -118,31 +118,3 @@ def _style(colour: str) -> str:
     """A theme's colour as Rich names it: `#rrggbb`, or one of the terminal's own as `ansi_bright_blue`."""
     named = colour.removeprefix("ansi_")
     return colour if named == colour else "" if named == "default" else named
-
-
-def textual_theme(theme: Theme) -> TextualTheme:
-    """The theme in Textual's form, as far as the dashboard needs it."""
-    c = theme.colours
-    return TextualTheme(
-        name=f"top-{theme.name}",
-        ansi=theme.ansi,
-        primary=c.accent,
-        foreground=c.text,
-        background=c.background,
-        surface=c.surface,
-        panel=c.panel,
-        warning=c.warning,
-        error=c.error,
-        success=c.success,
-        dark=theme.dark,
-        variables={
-            "text-muted": c.muted,
-            "scrollbar": c.border,
-            "scrollbar-hover": c.muted,
-            "scrollbar-active": c.accent,
-            "scrollbar-background": c.background,
-            "scrollbar-background-hover": c.background,
-            "scrollbar-background-active": c.background,
-            "scrollbar-corner-color": c.background,
-        },
-    )

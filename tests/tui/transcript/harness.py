@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
-from pool.tui.theming import PREFIX, textual_theme
+from pool.facekit.textualtheme import PREFIX, textual_theme
 from pool.tui.transcript.messages import CopyRequested, PathClicked, TailChanged, UrlClicked
 from pool.tui.transcript.widget import Transcript
 from pool_themes import load, names

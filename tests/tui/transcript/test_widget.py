@@ -9,7 +9,7 @@ from textual.geometry import Offset, Region, Size
 from textual.reactive import Reactive
 from textual.widget import Widget
 
-from pool.tui.theming import PREFIX
+from pool.facekit.textualtheme import PREFIX
 from pool.tui.transcript.answer import Answer
 from pool.tui.transcript.card import CallFacts, CallState, ToolCard
 from pool.tui.transcript.prompt import Prompt

@@ -1,4 +1,4 @@
-"""Pool's themes as Textual's: every colour role of a theme becomes a CSS variable of the same name."""
+"""Pool's themes as Textual's: every colour role becomes a CSS variable of the same name. For interface and dashboard."""
 
 from __future__ import annotations
 

@@ -88,10 +88,14 @@ class Session:
 
 @frozen
 class Extras:
-    """What a caller adds to a session: tools after Pool's own, and guards, made anew for each run, after Pool's own."""
+    """What a caller adds to a session: tools after Pool's own, and guards, made anew for each run, after Pool's own.
+
+    plans: in plan mode an answer is a plan; False where the mode is only there so that nothing can be changed.
+    """
 
     tools: Sequence[Tool] = ()
     guards: Callable[[], Sequence[Guard]] = tuple
+    plans: bool = True
 
 
 NO_EXTRAS = Extras()
@@ -162,7 +166,8 @@ async def open_session(settings: Settings, approver: Approver, extras: Extras = 
             *(*extras.tools, *skill_tools(skills, opened.earlier.head), *web_tools(settings, confinement.network)),
             *mcp_tools(mcp, link.window, opened.earlier.head),
         )
-        work = Work.of(hub.emit, opened.earlier.work, confined=confined, plans=not settings.parent)
+        plans = extras.plans and not settings.parent
+        work = Work.of(hub.emit, opened.earlier.work, confined=confined, plans=plans)
         host = Host(settings, hub)
         own = (*asking.over(toolbox.tools), AskTool(questions), TodoTool(work.todo), TaskTool(settings, host))
         tools = chosen_tools((*own, *others), settings)

@@ -79,6 +79,12 @@ class ServerLink:
                 self.info = found
         return self.info
 
+    async def settled(self) -> None:
+        """Wait until the server has said what it is, or has not answered in its time: its window is known then."""
+        if self._task is not None:
+            await asyncio.wait({self._task})
+        self.look()
+
     def look_again(self) -> None:
         """Ask once more, after a reply: some servers tell their window only once the model is loaded. Never waits."""
         if self._looked_again or self.window or not self.dialect.window_when_loaded or self._task is not None:

@@ -34,6 +34,7 @@ usage: pool [COMMAND] ...
   pool sessions         the sessions on disk: list, show, search, rename, delete, prune, path
   pool report [ID]      one screen about a session: asked, done, not verified, changed, tested, denied
   pool diff             what a session, a run or the working tree changed
+  pool review [CHANGE]  findings on a diff: of the working tree, a branch, a range or a patch; text, JSON, SARIF
   pool commit           commit what the agent changed, with a message from the diff; yours stays as it is
   pool worktree         worktrees in which sessions work: list, merge back, remove
   pool undo             files and conversation back to before a prompt; --redo takes it back
@@ -83,6 +84,7 @@ COMMANDS = {
     "sessions": ("pool.headless.sessions", "main"),
     "diff": ("pool.headless.diff", "main"),
     "commit": ("pool.headless.commit", "main"),
+    "review": ("pool.headless.review.command", "main"),
     "worktree": ("pool.headless.worktree", "main"),
     "report": ("pool.headless.report", "main"),
     "undo": ("pool.headless.undo", "main"),

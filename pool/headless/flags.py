@@ -31,12 +31,14 @@ def add_session_flags(p: argparse.ArgumentParser) -> None:
     p.add_argument("--no-agents-md", action="store_true", help="read no AGENTS.md files")
     p.add_argument("--no-skills", action="store_true", help="use no skills (pool skills lists them)")
     p.add_argument("--thinking", metavar="LEVEL", help="on, off, low, normal, high, or tokens a turn")
-    p.add_argument("--max-turns", type=_count, metavar="N", help="model replies (default 40, 0: no limit)")
-    p.add_argument("--max-seconds", type=_seconds, metavar="S", help="wall time (default 1800, 0: no limit)")
-    p.add_argument("--max-tokens", type=_count, metavar="N", help="tokens read and written in all (default: no limit)")
-    p.add_argument("--max-reasoning", type=_count, metavar="N", help="tokens of thought in all (default 16384)")
+    p.add_argument("--max-turns", type=count_flag, metavar="N", help="model replies (default 40, 0: no limit)")
+    p.add_argument("--max-seconds", type=seconds_flag, metavar="S", help="wall time (default 1800, 0: no limit)")
     p.add_argument(
-        "--wait-server", type=_seconds, metavar="S", help="wait so long for a server that is away (default 60)"
+        "--max-tokens", type=count_flag, metavar="N", help="tokens read and written in all (default: no limit)"
+    )
+    p.add_argument("--max-reasoning", type=count_flag, metavar="N", help="tokens of thought in all (default 16384)")
+    p.add_argument(
+        "--wait-server", type=seconds_flag, metavar="S", help="wait so long for a server that is away (default 60)"
     )
     p.add_argument("-c", "--continue", dest="continue_last", action="store_true", help="go on with this folder's last")
     p.add_argument(
@@ -115,13 +117,15 @@ def _names(text: str) -> tuple[str, ...]:
     return names
 
 
-def _count(text: str) -> int:
+def count_flag(text: str) -> int:
+    """A whole number from 0 on, as argparse wants it."""
     if not (text.isdecimal() and text.isascii() and len(text) <= MOST_DIGITS):
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 0 on")
     return int(text)
 
 
-def _seconds(text: str) -> float:
+def seconds_flag(text: str) -> float:
+    """A number of seconds from 0 on, as argparse wants it."""
     try:
         value = float(text)
     except ValueError:

@@ -115,7 +115,7 @@ async def _run(
             output.hold()
         faces: Sequence[Face] = (progress, output, *([left] if left else []))
         printing = asyncio.create_task(_print(session.hub.subscribe(), faces, work.stop))
-        with _signals(work.stop):
+        with ended_by_signals(work.stop):
             finished, faulty = await work.run(prompt)
         failed = await wishes.after(session, finished) if wishes and finished else 0
         # All that the run said has been shown before what it leaves is written.
@@ -208,7 +208,7 @@ def _refuse_or_warn(settings: Settings, session: Session) -> None:
 
 
 @contextlib.contextmanager
-def _signals(stop: Callable[[Stop], None]) -> Generator[None]:
+def ended_by_signals(stop: Callable[[Stop], None]) -> Generator[None]:
     """SIGINT, SIGTERM and SIGHUP end the run with its reason; a second SIGINT ends the process."""
     loop = asyncio.get_running_loop()
 

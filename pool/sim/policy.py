@@ -17,9 +17,12 @@ from pool.sim.boundary import boundaries
 from pool.sim.bugs import mutable_defaults, swallowed_exceptions
 from pool.sim.forms import Form, instance
 from pool.sim.history import Edit, Outcome, Story, clean_path, read_story
+from pool.sim.moving import asked_move
 from pool.sim.reach import imported, reached, roots_of
 from pool.sim.request import ChatRequest
+from pool.sim.review import ASKED, reviewed
 from pool.sim.say import Call, Reply
+from pool.sim.shellbugs import is_shell, shell_bugs
 from pool.sim.source import Fix, Kind
 from pool.sim.testrun import lacks_runner, parse_run
 from pool.sim.toolbox import ClientTool, Role, Toolbox, find_tools
@@ -45,6 +48,8 @@ def decide(request: ChatRequest) -> Reply:
         return Reply("I repeat the word.", f"{repeated[1]} " * min(int(repeated[2]), MOST_REPEATED))
     if not request.calls_allowed:
         return Reply("No tools may be called now, so I say where things stand.", words.summary(story))
+    if story.prompt.startswith(ASKED):
+        return reviewed(story.prompt)
     if story.about_tests and not story.concluded:
         return _Repair(request, story, box).next()
     return _small_talk(story, box, parallel=request.parallel)
@@ -95,7 +100,8 @@ class _Repair:
         if now is not None and now.run.green:
             return Reply("All tests pass. I report what I saw.", words.all_pass(story))
         last = now or story.outcomes[-1]
-        return self._read(last) or self._take_back(now) or self._mend(last, now) or self._check(now) or self._admit()
+        change = self._move() or self._read(last) or self._take_back(now) or self._mend(last, now)
+        return change or self._check(now) or self._admit()
 
     def _test(self, thought: str) -> Reply:
         if (runner := self._box.get(Role.TESTS)) is not None:
@@ -111,6 +117,19 @@ class _Repair:
         if asked.count(left[0]) >= MOST_REFUSALS + len(self._story.outcomes):
             return self._give_up(f"`{left[0]}` ended without a test report.")
         return Reply(thought, calls=(shell.call(command=left[0]),))
+
+    def _move(self) -> Reply | None:
+        """Where a function is to be moved: read the files that the user names, then change one at a time."""
+        move, reader = asked_move(self._story.prompt), self._box.get(Role.READ)
+        if move is None or reader is None:
+            return None
+        known = {path: view.text for path, view in self._story.files.items() if view.whole}
+        unread = [path for path in move.files if path not in known and path not in self._story.missing]
+        if unread:
+            calls = tuple(self._reading(reader, path) for path in unread[: MOST_READS_A_REPLY if self._parallel else 1])
+            return Reply(f"I must see every `{move.name}` before I move one.", calls=calls)
+        edit = move.next_change(known, self._story.edits)
+        return self._change(edit, words.moving_thought(move.name, edit.path, move.target)) if edit is not None else None
 
     def _read(self, last: Outcome) -> Reply | None:
         """Read what failing tests name and import, and what that imports."""
@@ -195,6 +214,8 @@ class _Repair:
         return sorted(fixes, key=lambda fix: (not fix.sure, near[fix.function]))
 
     def _fixes(self, path: str, text: str, not_raised: Sequence[str]) -> list[Fix]:
+        if is_shell(path):
+            return shell_bugs(path, text)
         return [*mutable_defaults(path, text), *swallowed_exceptions(path, text, not_raised), *boundaries(path, text)]
 
     def _apply(self, fix: Fix) -> Reply:
@@ -205,7 +226,7 @@ class _Repair:
         if len(refusals) >= MOST_REFUSALS:
             return self._give_up(f"My changes were refused: {refusals[-1].splitlines()[0]}")
         editor, writer = self._box.get(Role.EDIT), self._box.get(Role.WRITE)
-        if editor is not None:
+        if editor is not None and edit.old:
             return Reply(thought, calls=(editor.call(path=edit.path, old=edit.old, new=edit.new),))
         if writer is not None:
             whole = edit.applied(self._story.text(edit.path))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import shlex
@@ -14,6 +15,7 @@ from pathlib import Path
 import yaml
 
 from pool.headless.command import parsed_args, parser
+from pool.headless.review.command import parser as review_parser
 from tests.cases.driver import MODEL, ModelServer, Step, answer, call, last_result, last_user
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -116,14 +118,18 @@ async def test_a_hook_that_reviews_what_is_staged(tmp_path: Path) -> None:
 
     (tmp_path / "a.py").write_text("STAGED = 1\n")
     subprocess.run(["git", "add", "a.py"], cwd=tmp_path, check=True)
-    async with ModelServer(answer('{"bugs": ["a.py:1: it is wrong"]}'), answer('{"bugs": []}')) as server:
+    finding = {"file": "a.py", "line": 1, "severity": "high", "kind": "correctness", "title": "Wrong", "reason": "So."}
+    reports = [json.dumps({"findings": found, "summary": ""}) for found in ([finding], [])]
+    async with ModelServer(*map(answer, reports)) as server:
         code, err = await commit(server.url)
-        assert (code, err.splitlines()[-1]) == (1, '{"bugs": ["a.py:1: it is wrong"]}')
+        assert (code, err.splitlines()[1]) == (1, "high    a.py:1: Wrong")
         code, err = await commit(server.url)
-        assert (code, "bugs" in err) == (0, False)
-    assert "+STAGED = 1" in last_user(server.bodies[0])
+        assert (code, err.splitlines()[-1]) == (0, "no findings")
+    assert "+ STAGED = 1" in last_user(server.bodies[0])
+    (tmp_path / "a.py").write_text("STAGED = 2\n")
+    subprocess.run(["git", "add", "a.py"], cwd=tmp_path, check=True)
     code, err = await commit("http://127.0.0.1:9")
-    assert (code, "exit code 75" in err) == (0, True)
+    assert (code, err.splitlines()[-1]) == (0, "not reviewed")
 
 
 def test_the_workflow_is_yaml_whose_flags_exist() -> None:
@@ -133,3 +139,11 @@ def test_the_workflow_is_yaml_whose_flags_exist() -> None:
     words = shlex.split(re.sub(r"\$\{\{.*?\}\}", "1", command))
     args = parsed_args(parser(), words[2:])
     assert (args.output, args.commit, args.sandbox) == ("json", "auto", "required")
+
+
+def test_the_workflow_that_reviews_has_flags_that_exist() -> None:
+    text = (EXAMPLES / "review_pull_request.yml").read_text("utf-8")
+    steps = yaml.safe_load(text)["jobs"]["review"]["steps"]
+    line = next(line for step in steps for line in step.get("run", "").splitlines() if "pool review" in line)
+    args = review_parser().parse_args(shlex.split(line.partition("||")[0])[2:])
+    assert (args.change, args.sandbox, args.sarif) == ("origin/$GITHUB_BASE_REF...HEAD", "required", "review.sarif")

@@ -1,0 +1,1 @@
+"""Reviewing a diff: read-only runs that report findings."""

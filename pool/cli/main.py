@@ -51,6 +51,8 @@ usage: pool [COMMAND] ...
   pool themes           the themes there are, in their colours
   pool replay FILE      read the replies of a trace again (pool run --trace FILE writes one)
   pool completion SHELL completion of commands, flags, sessions, models and themes for bash, zsh and fish
+  pool paths            where Pool keeps what on this machine
+  pool uninstall        take Pool away; with --purge all that it keeps too, after a list and a question
   pool man              the manual page
   pool schema           the JSON Schema of what pool run prints and takes
   pool sim              a simulated Laguna server, to try Pool without a model
@@ -101,6 +103,8 @@ COMMANDS = {
     "themes": ("pool.cli.themes", "main"),
     "replay": ("pool.lab.replay", "main"),
     "completion": ("pool.cli.completion", "main"),
+    "paths": ("pool.cli.installation.paths", "main"),
+    "uninstall": ("pool.cli.installation.uninstall", "main"),
     "man": ("pool.cli.manual", "main"),
     "schema": ("pool.headless.schema", "main"),
 }

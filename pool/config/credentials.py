@@ -64,8 +64,7 @@ def find_kept(path: Path, base_url: str, warn: list[str]) -> Kept | None:
         return None
     document = _document(path, text)
     values = _table(document, TABLE)
-    listed = _table(document, KEYRING).get(SERVERS)
-    in_keyring = cast(list[object], listed) if isinstance(listed, list) else []
+    in_keyring = _in_keyring(document)
     for name in (server_name(base_url), ANY):
         if value := str(values.get(name) or ""):
             return Kept(name, value)
@@ -95,6 +94,19 @@ def kept_key(path: Path, base_url: str, env: Mapping[str, str], warn: list[str])
     what = f"the API key for {found.name} is kept in the keyring, but {why}; no API key is sent"
     warn.append(f"{what}. POOL_API_KEY gives one for now, `pool config key --file` keeps it in a file")
     return ""
+
+
+def keyring_entries(path: Path, warn: list[str]) -> list[str]:
+    """What the keyring calls the keys that it has; path is the user's file. Raises `SettingsError` as `find_kept`."""
+    text = read_private(path, warn)
+    names = _in_keyring(_document(path, text)) if text is not None else []
+    return [keyring_entry(str(name)) for name in names]
+
+
+def _in_keyring(document: Mapping[str, Any]) -> list[object]:
+    """The servers whose keys the keyring has."""
+    listed = _table(document, KEYRING).get(SERVERS)
+    return cast(list[object], listed) if isinstance(listed, list) else []
 
 
 def warn_of_readers(path: Path, warn: list[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
+from typing import BinaryIO
 
 PATTERN = "**/.pool/config.local.toml"
 MOST_BYTES = 1024 * 1024
@@ -23,6 +24,37 @@ def exclude_local(folder: Path) -> None:
             except (OSError, ValueError):
                 return
             return
+
+
+def excluding(folder: Path) -> Path | None:
+    """The exclude file of the repository that holds folder, if the pattern is in it."""
+    for parent in (folder, *folder.parents):
+        if (parent / ".git").exists():
+            try:
+                file = _common_folder(parent / ".git") / "info" / "exclude"
+                with _opened(file, os.O_RDONLY) as handle:
+                    return file if PATTERN.encode() in handle.read(MOST_BYTES).splitlines() else None
+            except (OSError, ValueError):
+                return None
+    return None
+
+
+def take_out(file: Path) -> None:
+    """Take the pattern's line out of an exclude file; the other lines stay as they are. Raises OSError."""
+    with _opened(file, os.O_RDWR) as handle:
+        kept = [line for line in handle.read().splitlines(keepends=True) if line.rstrip(b"\r\n") != PATTERN.encode()]
+        handle.seek(0)
+        handle.write(b"".join(kept))
+        handle.truncate()
+
+
+def _opened(file: Path, flags: int) -> BinaryIO:
+    """A regular file, not reached by a link. Raises OSError."""
+    handle = os.open(file, flags | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(0, "it is no regular file", str(file))
+    return os.fdopen(handle, "rb" if flags == os.O_RDONLY else "r+b")
 
 
 def _common_folder(git: Path) -> Path:

@@ -107,6 +107,16 @@ class Logins:
         return f"mcp:{_hash(server)}"
 
 
+def keyring_entries(user: Path) -> list[str]:
+    """What the keyring calls the logins that it has; user is Pool's folder for configuration."""
+    found: list[str] = []
+    for path in sorted((user / FOLDER).glob("*.json")):
+        with contextlib.suppress(OSError, ValueError):
+            if _object(path.read_text(encoding="utf-8")).get("kept") == "keyring":
+                found.append(f"mcp:{path.stem}")
+    return found
+
+
 def usual_logins(env: Mapping[str, str], seconds: float = START_SECONDS) -> Logins:
     """The user's logins; seconds is how long the keyring is waited for."""
     return Logins(Places.usual(env).user, Keyring(env, seconds))

@@ -87,14 +87,35 @@ def uninstall(port: int, env: Mapping[str, str], ask: Ask) -> int:
     if not ask("Do it?"):
         print("nothing was changed")
         return 1
-    _systemctl("disable", "--now", unit_name(port))
+    _systemctl("disable", "--now", file.name)
+    _delete(file)
+    _systemctl("daemon-reload")
+    print("stopped and deleted")
+    return 0
+
+
+def take_away(file: Path) -> str:
+    """Stop a unit that Pool made, switch it off and delete it, asking nobody; what went wrong, "" if nothing did.
+
+    It is deleted also where systemd cannot be asked: no session of the user's may be there. Raises `ServeError` where
+    it cannot be deleted.
+    """
+    problem = ""
+    try:
+        _systemctl("disable", "--now", file.name)
+    except ServeError as error:
+        problem = f"{file.name} is deleted, but may still run: {error}"
+    _delete(file)
+    if not problem:
+        _systemctl("daemon-reload")
+    return problem
+
+
+def _delete(file: Path) -> None:
     try:
         file.unlink()
     except OSError as error:
         raise ServeError(f"{file}: {error.strerror}") from None
-    _systemctl("daemon-reload")
-    print("stopped and deleted")
-    return 0
 
 
 def _ours(file: Path) -> str | None:

@@ -26,7 +26,6 @@ from pool.tui.lines import ActivityLine, StatusBar
 from pool.tui.prompt import PromptBox
 from pool.tui.rest import load_rest
 from pool.tui.times import AGAIN_SECONDS, PASTE_HINT_SECONDS, STATUS_SECONDS, WATCH_SECONDS
-from pool.tui.transcript.reasoning import Show
 from pool.tui.transcript.widget import Transcript
 from pool_themes import DEFAULT, Theme
 
@@ -84,7 +83,7 @@ class PoolApp(TerminalApp):
         super().__init__(keys, own_themes=own_themes, typed=typed)
         self.settings = settings
         self.recall = Recall(settings.workspace)
-        self.transcript = Transcript(reasoning=Show(settings.ui.reasoning.value), id="transcript")
+        self.transcript = Transcript(reasoning=settings.ui.reasoning, id="transcript")
         self.transcript.diff_cells = DIFF_CELLS[settings.ui.diff]
         self.box = self._make_box(keys)
         self.line = ActivityLine(self._words, self._hint)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pool.tui.transcript.lines import Line
 from pool.tui.transcript.store import Entry, Store
@@ -13,8 +13,7 @@ from pool.tui.transcript.textat import logical
 _NO_WORD = re.compile(r"\W+")
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Match:
+class Match(NamedTuple):
     """A match: the entry's index, the row it begins in, and the character of that row's text (after its gutter)."""
 
     entry: int

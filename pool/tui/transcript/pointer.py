@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from textual import events
 from textual.timer import Timer
 
 from pool.tui.transcript.messages import CopyRequested, PathClicked, UrlClicked
 from pool.tui.transcript.selection import Point, Selection, selected_text
 from pool.tui.transcript.store import Entry
-from pool.tui.transcript.textat import Place, column_at, logical, place_at, word_at
 from pool.tui.transcript.view import MARGIN_CELLS, TranscriptView
+
+if TYPE_CHECKING:
+    from pool.tui.transcript.textat import Place
 
 DRAG_SCROLL_SECONDS = 0.05
 """How often the view moves by a row while the mouse selects beyond its edge."""
@@ -46,6 +50,8 @@ class TranscriptPointer(TranscriptView):
 
     def _point(self, x: int, y: int) -> Point | None:
         """The point under a cell of the widget."""
+        from pool.tui.transcript.textat import column_at
+
         store = self.store
         if not store.is_ready or not len(store):
             return None
@@ -151,6 +157,8 @@ class TranscriptPointer(TranscriptView):
         return self.fold(entry, None, int(action.partition(":")[2] or 0))
 
     def _place(self, entry: Entry, point: Point) -> Place | None:
+        from pool.tui.transcript.textat import logical, place_at
+
         rows = self.store.rows(entry)
         row = rows[point.row]
         if not row.gutter <= point.column < len(row.drawn):
@@ -160,6 +168,8 @@ class TranscriptPointer(TranscriptView):
 
     def _select_around(self, entry: Entry, point: Point, *, whole: bool) -> None:
         """Select the word at a point, or the whole line of text."""
+        from pool.tui.transcript.textat import logical, word_at
+
         rows = self.store.rows(entry)
         found = logical(rows, point.row)
         at = found.starts[point.row - found.first] + max(0, point.column - rows[point.row].gutter)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from enum import StrEnum
 
+from pool.config.interface import ReasoningView
 from pool.facekit.clean import Cleaner, clean, one_line
 from pool.facekit.words import duration
 from pool.tui.transcript.block import Block, Layout
@@ -29,20 +29,14 @@ LEAST_TAIL_CELLS = 16
 """With less room on the live line, its end of the thought is left out."""
 
 
-class Show(StrEnum):
-    """How much of thinking is shown: nothing, one line, or the text while it is written."""
-
-    HIDDEN = "hidden"
-    LINE = "line"
-    OPEN = "open"
-
-
 class Reasoning(Block):
     """A thought. started is on the monotonic clock; one from a log is done, and its seconds may be unknown (0)."""
 
     is_tight = True
 
-    def __init__(self, text: str = "", *, show: Show = Show.LINE, started: float = 0.0, done: bool = False) -> None:
+    def __init__(
+        self, text: str = "", *, show: ReasoningView = ReasoningView.LINE, started: float = 0.0, done: bool = False
+    ) -> None:
         self._chunks = [clean(text) if done else text]
         self._chars = len(text)
         self._cleaner = Cleaner()
@@ -68,7 +62,7 @@ class Reasoning(Block):
         self._tokens = tokens
         self._seconds = self._seconds if seconds is None else seconds
 
-    def show(self, show: Show) -> None:
+    def show(self, show: ReasoningView) -> None:
         """Change how much is shown."""
         self._show, self._folded = show, None
 
@@ -79,14 +73,14 @@ class Reasoning(Block):
 
     @property
     def is_folded(self) -> bool:
-        return self._folded if self._folded is not None else not (self.is_live and self._show is Show.OPEN)
+        return self._folded if self._folded is not None else not (self.is_live and self._show is ReasoningView.OPEN)
 
     def fold(self, part: int, folded: bool | None) -> bool:
         self._folded = not self.is_folded if folded is None else folded
         return True
 
     def layout(self, at: Layout) -> Sequence[Line]:
-        if self._show is Show.HIDDEN and self._folded is not False:
+        if self._show is ReasoningView.HIDDEN and self._folded is not False:
             return []
         head = self._head(at)
         if self.is_folded:

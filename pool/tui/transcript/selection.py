@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pool.tui.transcript.lines import Line
 from pool.tui.transcript.store import Entry, Store
 from pool_tools.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Point:
+class Point(NamedTuple):
     """A place between characters: entry by its index, row in it (-1: the gap before it), character of the row."""
 
     entry: int

@@ -17,17 +17,18 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from pool.tui.transcript.block import SIDE_BY_SIDE_CELLS, Layout
-from pool.tui.transcript.finder import Finder
 from pool.tui.transcript.frames import Pace
 from pool.tui.transcript.lines import Line, drawn
 from pool.tui.transcript.messages import TailChanged
 from pool.tui.transcript.overlay import Overlay, laid_over
 from pool.tui.transcript.palette import CLASSES, CSS, palette
-from pool.tui.transcript.selection import Selection
 from pool.tui.transcript.store import Entry, Store
 
 if TYPE_CHECKING:
     from textual.reactive import Reactive
+
+    from pool.tui.transcript.finder import Finder
+    from pool.tui.transcript.selection import Selection
 
 MARGIN_CELLS = 2
 """Cells left of each row: the mark of a prompt or of the chosen block, and a blank."""

@@ -6,11 +6,10 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
+from pool.config.interface import ReasoningView
 from pool.tui.transcript.block import Block
-from pool.tui.transcript.finder import Finder
 from pool.tui.transcript.messages import CopyRequested, PathClicked, TailChanged, UrlClicked
 from pool.tui.transcript.pointer import TranscriptPointer
-from pool.tui.transcript.reasoning import Reasoning, Show
 from pool.tui.transcript.store import Entry
 
 BlockHandle = Entry
@@ -48,7 +47,9 @@ class Transcript(TranscriptPointer):
         Binding("escape", "let_go", "Clear selection", show=False),
     ]
 
-    def __init__(self, *, code_style: str = "", reasoning: Show = Show.LINE, id: str | None = None) -> None:
+    def __init__(
+        self, *, code_style: str = "", reasoning: ReasoningView = ReasoningView.LINE, id: str | None = None
+    ) -> None:
         super().__init__(code_style=code_style, id=id)
         self.reasoning = reasoning
 
@@ -105,8 +106,10 @@ class Transcript(TranscriptPointer):
         self._sync()
         self.refresh()
 
-    def show_reasoning(self, show: Show) -> None:
+    def show_reasoning(self, show: ReasoningView) -> None:
         """Set how much of thinking is shown, of the thoughts that are there too."""
+        from pool.tui.transcript.reasoning import Reasoning
+
         self.reasoning = show
         for entry in self.store.entries:
             if isinstance(entry.block, Reasoning):
@@ -199,6 +202,8 @@ class Transcript(TranscriptPointer):
 
     def search(self, query: str) -> bool:
         """Look for query, upwards from the end of the view; mark all matches. "" ends the search. False if none."""
+        from pool.tui.transcript.finder import Finder
+
         self.finder = Finder(self.store, query) if query else None
         self.refresh()
         return self.find(-1)

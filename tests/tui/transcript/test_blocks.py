@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from pool.config.interface import ReasoningView
 from pool.tui.transcript.answer import Answer
 from pool.tui.transcript.block import Block
 from pool.tui.transcript.card import KEPT_LINES, CallFacts, CallState, ToolCard
@@ -14,7 +15,7 @@ from pool.tui.transcript.diffparse import parse
 from pool.tui.transcript.notice import ErrorCard, Quiet, Tone
 from pool.tui.transcript.plaintext import output_rows
 from pool.tui.transcript.prompt import Prompt
-from pool.tui.transcript.reasoning import Reasoning, Show
+from pool.tui.transcript.reasoning import Reasoning
 from pool_tools.diff import unified
 from tests.tui.transcript.kit import LOOK, at, drawn, shown
 
@@ -58,7 +59,7 @@ def test_a_thought_is_one_line_while_it_lasts_and_when_it_is_done() -> None:
 
 
 def test_an_open_thought_shows_its_end_and_folds_when_done() -> None:
-    block = Reasoning(show=Show.OPEN, started=1.0)
+    block = Reasoning(show=ReasoningView.OPEN, started=1.0)
     block.append("\n".join(f"step {n}" for n in range(50)))
     assert len(drawn(block)) == 11
     assert drawn(block)[-1] == "│ step 49"
@@ -67,15 +68,15 @@ def test_an_open_thought_shows_its_end_and_folds_when_done() -> None:
 
 
 def test_hidden_thoughts_show_nothing_until_asked_for() -> None:
-    block = Reasoning("thought", show=Show.HIDDEN, done=True)
+    block = Reasoning("thought", show=ReasoningView.HIDDEN, done=True)
     assert drawn(block) == []
-    block.show(Show.LINE)
+    block.show(ReasoningView.LINE)
     assert drawn(block) == ["▸ Thought · ~2 tokens"]
 
 
 def test_a_thought_of_100000_lines_costs_little() -> None:
     """Case TUI-09."""
-    block = Reasoning(started=1.0, show=Show.OPEN)
+    block = Reasoning(started=1.0, show=ReasoningView.OPEN)
     start = time.process_time()
     for _ in range(1000):
         block.append("x\n" * 100)

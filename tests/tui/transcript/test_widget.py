@@ -9,11 +9,12 @@ from textual.geometry import Offset, Region, Size
 from textual.reactive import Reactive
 from textual.widget import Widget
 
+from pool.config.interface import ReasoningView
 from pool.facekit.textualtheme import PREFIX
 from pool.tui.transcript.answer import Answer
 from pool.tui.transcript.card import CallFacts, CallState, ToolCard
 from pool.tui.transcript.prompt import Prompt
-from pool.tui.transcript.reasoning import Reasoning, Show
+from pool.tui.transcript.reasoning import Reasoning
 from tests.tui.transcript.harness import TranscriptApp, screen, settled
 
 SIZE = (60, 20)
@@ -202,7 +203,7 @@ async def test_folding_by_click_and_by_keys() -> None:
         assert screen(app)[13:15] == ["▐ ▾ Thought · ~2 tokens", "▐ │ a thought"]
         view.fold_all(True)
         assert len([row for row in screen(app) if row]) == 10
-        view.show_reasoning(Show.HIDDEN)
+        view.show_reasoning(ReasoningView.HIDDEN)
         assert len([row for row in screen(app) if row]) == 9
 
 

@@ -12,7 +12,7 @@ DONE = "I am done:"
 GAVE_UP = "I could not finish this."
 CLOSINGS = (DONE, GAVE_UP)
 WHO = "I am a rule-based simulator, not a language model."
-CAN = "I can see why the tests of a Python project fail, mend three kinds of bug, or read a file that you name."
+CAN = "I can see why the tests of a Python project fail, mend some kinds of bug, or read a file that you name."
 MOST_LINES_QUOTED = 3
 
 
@@ -30,6 +30,13 @@ def fixing_thought(fix: Fix) -> str:
     """Before an edit."""
     guess = "" if fix.sure else " I am not certain; the tests will tell."
     return f"{fix.path}, line {fix.first}: {fix.why}. That is a classic {fix.kind}. I change this one place.{guess}"
+
+
+def moving_thought(name: str, path: str, target: str) -> str:
+    """Before a file is changed to move a function."""
+    if path == target:
+        return f"I begin with {target}: the right `{name}`, and what it needs."
+    return f"{path} has a `{name}` of its own: I take it out and import the one in {target}."
 
 
 def undoing_thought() -> str:

@@ -1,0 +1,1 @@
+"""What customers get on paper: invoices, reminders, receipts, and a ledger of all of them."""

@@ -1,0 +1,3 @@
+#!/bin/sh
+# The mended files, over those of the tree.
+cp -R "$(dirname "$0")/app/." .

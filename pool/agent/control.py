@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Coroutine
+from typing import Any, TypeVar
 
 from pool.agent.contextreport import ContextReport, context_report
 from pool.agent.factory import Session
@@ -26,6 +28,8 @@ from pool.config.settings import Mode, SettingsError
 from pool.events import Notice, QueueChanged, RunFinished, SettingChanged, StopReason, Usage, UserCommand
 from pool_tools.frozen import frozen
 from pool_tools.network.grants import Grant
+
+T = TypeVar("T")
 
 STOPPED = Stop(StopReason.INTERRUPTED, "the user stopped it")
 LEAST_TO_COMPACT = 4
@@ -78,8 +82,10 @@ class Conversation:
         self.session = session
         self.hub = session.hub
         self._agent = session.agent
+        self.findings = ""
+        """A prompt that hands the last review's findings to the agent, "" for none."""
         self._working = False
-        self._compacting: asyncio.Task[bool] | None = None
+        self._beside: asyncio.Task[Any] | None = None
         self._queue = PromptQueue(self._say_queue, session.queued)
         self._agent.steering.changed = self._say_queue
         self._watch = ServerWatch(lambda: session.replies.exchange.link)
@@ -92,8 +98,8 @@ class Conversation:
 
     @property
     def busy(self) -> bool:
-        """Whether a run works, or a compaction."""
-        return self._working or self._compacting is not None
+        """Whether a run works, or what is done beside runs, such as a compaction."""
+        return self._working or self._beside is not None
 
     async def submit(self, prompt: str) -> RunFinished:
         """Work a prompt to its end, and what is queued after it; how the last of them ended. Raises `Busy`."""
@@ -146,13 +152,13 @@ class Conversation:
         return self._agent.steering.waiting
 
     def stop(self, stop: Stop = STOPPED) -> bool:
-        """End the run, or the compaction, within a second; False if neither works.
+        """End the run, or what is done beside runs, within a second; False if neither works.
 
         The content of a reply that is cut short is kept, its unfinished calls are not; other calls are answered as
         interrupted. What is queued is held.
         """
-        if self._compacting is not None:
-            self._compacting.cancel()
+        if self._beside is not None:
+            self._beside.cancel()
             return True
         self._agent.stop(stop)
         return self._agent.busy
@@ -297,17 +303,26 @@ class Conversation:
             raise Busy("a run is working; it makes room by itself when it needs to")
         if len(self._agent.history.messages) < LEAST_TO_COMPACT:
             raise NothingToDo("there is nothing to compact yet")
-        self._compacting = asyncio.create_task(self._agent.compact(guidance))
+        compacted = await self.beside(self._agent.compact(guidance))
+        if compacted is None:
+            self.hub.emit(Notice("info", "the compaction was stopped; nothing was changed"))
+        return bool(compacted)
+
+    async def beside(self, work: Coroutine[Any, Any, T]) -> T | None:
+        """Do what keeps the conversation busy and is no run of it; None if `stop` has ended it. Raises `Busy`."""
+        if self.busy:
+            work.close()
+            raise Busy("a run is working; this comes after it")
+        self._beside = asyncio.create_task(work)
         try:
-            return await self._compacting
+            return await self._beside
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if task is not None and task.cancelling():
                 raise
-            self.hub.emit(Notice("info", "the compaction was stopped; nothing was changed"))
-            return False
+            return None
         finally:
-            self._compacting = None
+            self._beside = None
 
     def context(self) -> ContextReport:
         """What fills the window."""

@@ -11,6 +11,7 @@ import re
 
 from pool.agent.commands import (
     approvals,
+    audit,
     context,
     custom,
     files,
@@ -20,6 +21,7 @@ from pool.agent.commands import (
     model,
     network,
     records,
+    review,
     session,
     settings,
     skills,
@@ -35,8 +37,8 @@ from pool_tools.network.rules import RuleError
 from pool_tools.text import visible
 
 _GROUPS = (
-    *(session, settings, approvals, context, network, records, files),
-    *(gitwork, worktrees, look, mcp, model, skills, work),
+    *(session, settings, approvals, audit, context, network, records, files),
+    *(gitwork, worktrees, look, mcp, model, skills, work, review),
 )
 _COMMAND = re.compile(r"/([A-Za-z][\w-]*)(?:\s+(.*))?", re.DOTALL)
 NEAR = 0.5
@@ -125,7 +127,8 @@ def complete(line: str, conversation: Conversation | None) -> list[Completion]:
     before, _, last = rest.rpartition(" ")
     lead = f"/{name} {before} " if before else f"/{name} "
     fitting = [word for word in command.arguments(conversation) if word.startswith(last) and word != last]
-    return [Completion(lead + word) for word in fitting][:MOST_COMPLETIONS]
+    about = {c.name: c.help for c in COMMANDS} if command.name == "help" else {}
+    return [Completion(lead + word, help=about.get(word, "")) for word in fitting][:MOST_COMPLETIONS]
 
 
 def _beginning(start: str) -> list[Command]:

@@ -9,13 +9,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from pool.agent.gitwork.errors import GitWorkError
-from pool.agent.gitwork.opening import RepoGit
+from pool.agent.gitwork.opening import RepoGit, open_repository
 from pool.agent.review.parts import LeftOut
 from pool.agent.review.patch import Change, FilePatch, numbered, read_patch
+from pool.config.settings import Settings
 from pool.sessions.checkpoints.changes import ChangesView, FileChange
 from pool.sessions.checkpoints.gitobjects import NoObject
+from pool.sessions.checkpoints.repository import repository_of
 from pool.sessions.checkpoints.states import Kind
 from pool_tools.frozen import frozen
+from pool_tools.home import expanded
 from pool_tools.secretfiles import looks_secret
 from pool_tools.text import visible
 
@@ -47,6 +50,33 @@ class Diff:
     files: tuple[FilePatch, ...]
     left_out: tuple[LeftOut, ...] = ()
     shown_by: str = ""
+
+
+async def find(settings: Settings, change: str, folder: Path, *, staged: bool = False) -> Diff:
+    """The change that a person names: "" for what is not committed, a branch, commit or range, or a file with a diff.
+
+    folder is where the person stands. Raises `NothingToReview`, `GitWorkError`, `SettingsError` and `OSError`.
+    """
+    top = repository_of(settings.workspace)
+    if not change and not staged:
+        return await of_worktree(settings.workspace)
+    file = folder / expanded(change)
+    if change and file.is_file() and (top is None or change.startswith((".", "/", "~"))):
+        return _of_file(file, change)
+    async with open_repository(settings) as repo:
+        if staged:
+            return await of_staged(repo)
+        try:
+            return await of_name(repo, change)
+        except NothingToReview:
+            if file.is_file():
+                return _of_file(file, change)
+            raise
+
+
+def _of_file(file: Path, name: str) -> Diff:
+    with file.open("rb") as source:
+        return of_patch(source.read(MOST_PATCH_BYTES + 1), f"the patch {name}")
 
 
 def of_patch(data: bytes, name: str) -> Diff:

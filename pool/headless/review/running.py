@@ -8,23 +8,12 @@ import os
 import sys
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
 
 from pool.agent.gitwork.errors import GitWorkError
-from pool.agent.gitwork.opening import open_repository
 from pool.agent.review.finding import Severity
 from pool.agent.review.parts import reviewable
 from pool.agent.review.report import Review
-from pool.agent.review.source import (
-    MOST_PATCH_BYTES,
-    Diff,
-    NothingToReview,
-    of_name,
-    of_patch,
-    of_staged,
-    of_worktree,
-    only,
-)
+from pool.agent.review.source import MOST_PATCH_BYTES, Diff, NothingToReview, find, of_patch, only
 from pool.agent.review.working import Reviewing
 from pool.agent.state import Stop
 from pool.config.settings import Settings, SettingsError
@@ -102,36 +91,14 @@ async def _diff(args: argparse.Namespace, settings: Settings) -> Diff:
     change = as_text(args.change)
     if args.staged and change:
         raise NothingToReview("--staged and a branch, range or patch cannot be together")
-    diff = await _named(args, change, settings)
+    if change == STDIN:
+        diff = of_patch(sys.stdin.buffer.read(MOST_PATCH_BYTES + 1), STDIN_NAME)
+    else:
+        diff = await find(settings, change, expanded(args.dir).resolve(), staged=args.staged)
     if not args.paths:
         return diff
     here = expanded(args.dir).resolve()
     return only(diff, [os.path.relpath(here / path, settings.workspace) for path in args.paths])
-
-
-async def _named(args: argparse.Namespace, change: str, settings: Settings) -> Diff:
-    if change == STDIN:
-        return of_patch(sys.stdin.buffer.read(MOST_PATCH_BYTES + 1), STDIN_NAME)
-    file = expanded(args.dir) / expanded(args.change)
-    inside = repository_of(settings.workspace) is not None
-    if not change and not args.staged:
-        return await of_worktree(settings.workspace)
-    if change and file.is_file() and (not inside or change.startswith((".", "/", "~"))):
-        return _of_file(file, change)
-    async with open_repository(settings) as repo:
-        if args.staged:
-            return await of_staged(repo)
-        try:
-            return await of_name(repo, change)
-        except NothingToReview:
-            if file.is_file():
-                return _of_file(file, change)
-            raise
-
-
-def _of_file(file: Path, name: str) -> Diff:
-    with file.open("rb") as source:
-        return of_patch(source.read(MOST_PATCH_BYTES + 1), f"the patch {name}")
 
 
 def _written(args: argparse.Namespace, report: Review) -> int:

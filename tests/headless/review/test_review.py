@@ -16,8 +16,8 @@ from jsonschema import Draft4Validator
 
 from pool.headless.review.command import main, parser
 from pool.headless.review.running import reviewed
-from tests.cases.driver import MODEL, ModelServer, Step, answer, call, delta, finish, last_user, say, usage
-from tests.wire.scripted import Exchange
+from tests.agent.review.reviewer import Anew, finding, long_answer, report
+from tests.cases.driver import MODEL, ModelServer, Step, answer, call, last_user
 
 SCHEMA = Path(__file__).with_name("sarif-schema-2.1.0.json")
 ODD = "b ü\x1b.py"
@@ -52,31 +52,6 @@ def repo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (top / ODD).write_text("new = 1\n")
     (top / ".env").write_text("KEY=secret\n")
     return top
-
-
-def finding(file: str, line: int, severity: str = "high", **more: Any) -> dict[str, Any]:
-    words = {"severity": severity, "kind": "correctness", "title": "It is wrong", "reason": "For 0 it fails."}
-    return {"file": file, "line": line, **words, **more}
-
-
-def report(*findings: dict[str, Any], summary: str = "") -> str:
-    return json.dumps({"findings": list(findings), "summary": summary})
-
-
-class Anew(ModelServer):
-    """A server for which each request may begin a conversation of its own."""
-
-    async def _answer(self, exchange: Exchange) -> None:
-        if exchange.method == "GET":
-            await self._describe(exchange)
-            return
-        self.bodies.append(json.loads(exchange.body))
-        await self.steps[len(self.bodies) - 1](exchange)
-
-
-def long_answer(text: str) -> Step:
-    """An answer to a prompt of several thousand tokens."""
-    return say(delta(role="assistant", content=""), delta(content=text), finish("stop"), usage(3_000, 50))
 
 
 async def run(

@@ -9,4 +9,5 @@ from pool.agent.audit.facts import AuditProblem as AuditProblem
 from pool.agent.audit.facts import TaskFacts as TaskFacts
 from pool.agent.audit.finding import Finding as Finding
 from pool.agent.audit.finding import Severity as Severity
+from pool.agent.audit.rerun import verified as verified
 from pool.agent.audit.verdict import Verdict as Verdict

@@ -255,10 +255,12 @@ class Activity:
         return time_words(seconds)
 
 
-def opening_words(base_url: str, seconds: float) -> list[str]:
-    """What the line says while a session opens; base_url as in `Settings`."""
+def opening_words(base_url: str, seconds: float, most: float = 0.0) -> list[str]:
+    """What the line says while a session opens; base_url as in `Settings`; most is for how long, 0 if that is open."""
     place = base_url.rpartition("://")[2].rpartition("@")[2]
-    return ["looking for the server", place or "on the usual ports", time_words(seconds)]
+    time = time_words(seconds)
+    limit = f" of at most {time_words(most)}" if time and seconds < most and time_words(most) else ""
+    return ["looking for the server", place or "on the usual ports", f"{time}{limit}"]
 
 
 def _in_all(seconds: float) -> str:

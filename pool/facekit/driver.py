@@ -31,6 +31,9 @@ GATHER_SECONDS = 0.01
 
 POLL_SECONDS = 0.02
 
+GIVEN_UP = "No server had answered yet when you stopped looking."
+"""Why there is no session after `Driver.give_up`."""
+
 
 class Driver:
     """One conversation at a time. All calls are made on the app's loop.
@@ -87,7 +90,18 @@ class Driver:
 
     def opening_words(self, seconds: float) -> list[str]:
         """What the line above the box says while the session opens."""
-        return opening_words(self.settings.base_url, seconds)
+        most = self.settings.first_contact_seconds if self.settings.base_url else 0.0
+        return opening_words(self.settings.base_url, seconds, most)
+
+    async def give_up(self) -> None:
+        """Open no session: nobody wants to wait for the server any longer. It is as if none had been there."""
+        task, self._task = self._task, None
+        if task is None or self.conversation is not None:
+            return
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        self.lacks_server = True
+        self._on_failed(GIVEN_UP, "")
 
     @property
     def talk(self) -> Conversation | None:

@@ -18,17 +18,18 @@ from pool.facekit.comeback import going_on_words
 from pool.facekit.editor import EditorError, edited
 from pool.facekit.homely import homely
 from pool.facekit.planasking import PlanAsking
-from pool.facekit.shellline import TOLD_CHARS, ShellLine, untold
 from pool.facekit.skillwords import skills_for
 from pool.tui.askline import AskLine
 from pool.tui.attention import window_title
 from pool.tui.completion import Offer
 from pool.tui.helptext import help_text, welcome_text
+from pool.tui.lines import STOPPING
 from pool.tui.note import Note
 from pool.tui.openers import COMMAND_MARK, Panels
 from pool.tui.panels import Item, Pager, Picker
 from pool.tui.queue import Waiting
 from pool.tui.transcript.notice import ErrorCard, Quiet
+from pool.tui.usershell import UserShell
 
 if TYPE_CHECKING:
     from pool.agent.commands import Action, Ask
@@ -59,8 +60,7 @@ class Actions:
         self._before_open: list[str] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._mouse_free = not app.settings.ui.mouse
-        self._shell: ShellLine | None = None
-        self._told: list[str] = []
+        self.shell = UserShell(app)
         self._watches = False
         self.opening_since = 0.0
         self.plans = PlanAsking(app.questions.ask, self.send, self.say, self.spawn)
@@ -114,7 +114,7 @@ class Actions:
         elif edits_plan:
             self.command(f"/plan edited {text}")
         elif text.startswith(SHELL_MARK) and text[1:].strip():
-            self.spawn(self._run_shell(text[1:].strip()))
+            self.spawn(self.shell.run(text[1:].strip()))
         elif self._talk is None:
             self._before_open.append(text)
             self.show_queue()
@@ -132,8 +132,7 @@ class Actions:
         elif self._talk.busy:
             self.queue(text)
         else:
-            told, self._told = self._told, []
-            self.spawn(self._run("\n\n".join([*told, text])))
+            self.spawn(self._run("\n\n".join([*self.shell.take_told(), text])))
 
     async def _run(self, text: str) -> None:
         await self._app.driver.submit(text)
@@ -194,21 +193,11 @@ class Actions:
         if rows := [row for row in self._app.queue.rows if not row.steering]:
             self.take_back(rows[-1])
 
-    @property
-    def in_shell(self) -> bool:
-        """Whether a command of the user's own runs."""
-        return self._shell is not None
-
-    def stop_shell(self) -> None:
-        """Stop the user's own command, if one runs."""
-        if self._shell is not None:
-            self._shell.stop()
-
     def stop(self) -> None:
         """Stop the run, and the user's own command."""
-        self.stop_shell()
+        self.shell.stop()
         if (talk := self._talk) is not None and talk.stop():
-            self._app.hint("stopping")
+            self._app.hint(STOPPING)
 
     # -- commands ---------------------------------------------------------------------------------------------------
 
@@ -319,7 +308,7 @@ class Actions:
         app.settings = app.driver.settings = replace(
             app.settings, workspace=place, resume=resume, continue_last=False, fork="", mode=mode, keep_mode=False
         )
-        self._told = []
+        self.shell.earlier(())
         if folder:
             app.recall.move(place)
         app.write(window_title(place, ""))
@@ -332,6 +321,15 @@ class Actions:
         self._app.driver.start()
         self._app.line.run(True)
 
+    def stop_opening(self) -> bool:
+        """Look no longer for the server of a session here: let the person choose. False where that cannot be."""
+        from pool.facekit.driver import Driver
+
+        if not isinstance(self._app.driver, Driver):
+            return False
+        self.spawn(self._app.driver.give_up())
+        return True
+
     def cycle_mode(self) -> None:
         """The next approval mode."""
         if (glance := self._app.driver.glance()) is None or (talk := self._talk) is None:
@@ -342,32 +340,12 @@ class Actions:
         # Not by its command, which would answer in the conversation; the status bar shows the mode.
         talk.set_mode(Mode(MODES_ROUND[(at + 1) % len(MODES_ROUND)]))
 
-    # -- the shell and the editor -----------------------------------------------------------------------------------
-
-    async def _run_shell(self, command: str) -> None:
-        """Run the user's command; its output is shown, and goes to the model with the next prompt."""
-        if self._shell is not None:
-            self._app.hint("a command of yours is still running; Esc ends it")
-            return
-        self._shell = line = ShellLine(command, self._app.settings.workspace)
-        transcript = self._app.transcript
-        entry = transcript.add(Note("", title=f"! {command} · running"))
-        try:
-            await line.run(lambda text: transcript.replace(entry, Note(line.output, title=f"! {command} · running")))
-        except OSError as error:
-            transcript.replace(entry, ErrorCard(f"! {command}", f"your shell cannot be started: {error.strerror}"))
-            return
-        finally:
-            self._shell = None
-        transcript.replace(entry, Note(line.output, title=f"! {command} · {line.ended}"))
-        self._told.append(line.told())
-        if (conversation := self._app.driver.conversation) is not None:
-            conversation.note_command(command, line.output[-TOLD_CHARS:], line.ended)
+    # -- earlier rows, the server, the editor -----------------------------------------------------------------------
 
     def earlier(self, rows: Sequence[dict[str, Any]]) -> None:
         """Show a session that is gone on with; what the user ran last in it is still to be told."""
         self._app.feed.replay(rows)
-        self._told = untold(rows)
+        self.shell.earlier(rows)
         driver = self._app.driver
         if (glance := driver.glance()) is not None and not driver.attached:
             self.say(going_on_words(driver.kept_session, glance.mode))

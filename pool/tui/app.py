@@ -271,12 +271,14 @@ class PoolApp(TerminalApp):
             return []
         if self.driver.opening:
             return self.driver.opening_words(time.monotonic() - self.actions.opening_since)
+        if self.actions.shell.running and not self.activity.busy:
+            return self.actions.shell.words()
         return self.activity.words(time.monotonic())
 
     def _hint(self) -> tuple[str, bool]:
         if self.transcript.new_below:
             return "new output below (End)", True
-        if self.whole.is_set() and self.activity.busy:
+        if self.whole.is_set() and (self.activity.busy or self.actions.shell.running or self.driver.opening):
             key = self.key("interrupt" if self.settings.ui.vi and not self.driver.attached else "stop")
             return f"{key} stops", False
         return "", False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from textual import events
 from textual.message import Message
@@ -95,7 +96,14 @@ class Completion(Widget):
         style = self.get_component_rich_style("completion--chosen") if chosen else self.rich_style
         about = style if chosen else self.rich_style + self.get_component_rich_style("completion--about", partial=True)
         name = Strip([Segment(plain(offer.text), style)])
-        return cut_strip(Strip.join([name, Strip([Segment("  " + plain(offer.about), about)])]), width, style)
+        row = Strip.join([name, Strip([Segment("  " + plain(offer.about), about)])])
+        more = self._more(y)
+        return Strip.join([cut_strip(row, max(0, width - cell_len(more)), style), Strip([Segment(more, about)])])
+
+    def _more(self, y: int) -> str:
+        """What the last row says of offers below it, which the arrows bring into view."""
+        below = len(self._offers) - self._first - self.size.height
+        return f"  {below} more ↓" if y == self.size.height - 1 and below > 0 else ""
 
     def on_click(self, event: events.Click) -> None:
         number = self._first + event.y

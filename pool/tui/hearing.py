@@ -9,6 +9,7 @@ from pool.config.interface import Notify
 from pool.events import ApprovalAsked, Event, QuestionAsked, QueueChanged, RunFinished, RunStarted
 from pool.facekit.activity import Activity
 from pool.tui.attention import guess, notification, window_title
+from pool.tui.lines import STOPPING
 from pool.tui.status import status_parts
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class Hearing:
             case RunFinished():
                 app.last_answer = event.body.answer or app.last_answer
                 self.show_busy()
+                app.line.forget(STOPPING)
                 app.write(window_title(app.settings.workspace, ""))
                 self._notify("finished: " + event.body.reason.value)
             case ApprovalAsked() | QuestionAsked():

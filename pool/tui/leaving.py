@@ -43,7 +43,7 @@ class Leaving:
             return False
         self.left_behind = conversation
         app.recall.save_draft(app.box.full_text)
-        app.actions.stop_shell()
+        app.actions.shell.stop()
         app.person.leave()
         driver.let_go()
         if terminal_gone():
@@ -54,7 +54,7 @@ class Leaving:
         """Close the session with all that was started; a run that works is stopped, and says why."""
         app = self._app
         app.recall.save_draft(app.box.full_text)
-        app.actions.stop_shell()
+        app.actions.shell.stop()
         if code > SIGNALLED and app.driver.conversation is not None:
             _stop_for_signal(app.driver.conversation, code - SIGNALLED)
         await self.close()

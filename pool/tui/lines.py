@@ -21,6 +21,9 @@ SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 FRAME_SECONDS = 0.125
 GAP = " · "
 
+STOPPING = "stopping"
+"""Said from the key on until the run has ended."""
+
 LEAST_DETAIL_CELLS = 12
 """A detail is not made shorter than this: then it is the rest that does not fit."""
 
@@ -84,6 +87,12 @@ class ActivityLine(Widget):
         self._told = text
         self._told_end = self.set_timer(seconds, self._forget)
         self.refresh()
+
+    def forget(self, text: str) -> None:
+        """Say something no longer, if it is still said."""
+        if self._told == text and self._told_end is not None:
+            self._told_end.stop()
+            self._forget()
 
     def _forget(self) -> None:
         self._told = ""

@@ -34,9 +34,11 @@ class Stopping:
             return
         elif app.focused is app.box and app.box.escaped():
             self._escaped = 0.0
-        elif app.activity.busy or app.actions.in_shell:
+        elif app.activity.busy or app.actions.shell.running:
             self._stopped = now
             app.actions.stop()
+        elif app.driver.opening and app.actions.stop_opening():
+            self._stopped = now
         elif app.focused is not app.box:
             app.box.focus()
         elif app.box.text or now - self._stopped < AFTER_STOP_SECONDS:
@@ -53,7 +55,7 @@ class Stopping:
         app, now = self._app, time.monotonic()
         if text := app.transcript.selected_text or app.box.selected_text:
             app.actions.copy(text)
-        elif (app.activity.busy and not app.driver.attached) or app.actions.in_shell:
+        elif (app.activity.busy and not app.driver.attached) or app.actions.shell.running:
             self._stopped = now
             app.actions.stop()
         elif app.box.text:

@@ -32,8 +32,8 @@ OPEN_LINES = 300
 """Files are open at first where no more lines than these changed in all."""
 
 HINTS: tuple[Hint, ...] = (
-    *(("c", "commit"), ("Space", "take or leave"), ("m", "message"), ("Enter", "fold"), ("a", "all")),
-    *(("e", "all that differs"), ("n p", "next"), ("Esc", "close")),
+    *(("c", "commit"), ("Space", "take or leave"), ("m", "message"), ("← →", "across"), ("Enter", "fold")),
+    *(("a", "all"), ("e", "all that differs"), ("n p", "next"), ("Esc", "close")),
 )
 MESSAGE_HINTS: tuple[Hint, ...] = (("Tab", "to the changes"), ("Esc", "to the changes"))
 

@@ -31,8 +31,8 @@ OPEN_LINES = 300
 TITLES = {Scope.RUN: "the last prompt", Scope.SESSION: "this session", Scope.WORKTREE: "since the last commit"}
 
 HINTS: tuple[Hint, ...] = (
-    *(("k", "keep"), ("r", "take back"), ("c", "comment"), ("Tab", "whose"), ("Enter", "fold"), ("n p", "next")),
-    *(("f", "fold all"), ("w", "to the box"), ("← →", "aside"), ("Esc", "close")),
+    *(("k", "keep"), ("r", "take back"), ("c", "comment"), ("Tab", "scope"), ("← →", "across"), ("Enter", "fold")),
+    *(("n p", "next"), ("f", "fold all"), ("w", "to the box"), ("Esc", "close")),
 )
 
 

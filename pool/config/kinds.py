@@ -1,7 +1,5 @@
 """Kinds of values that a setting can have: what is taken from TOML, from text, and how it is described.
 
-No instance is compared or printed, and making the code for that in fourteen classes would cost each start some 4 ms.
-
 `read` takes a value as TOML gives it, `parse` takes text (a variable, `pool config set`). Both return what settings
 hold and raise ValueError with words that complete "must be ...".
 """
@@ -11,9 +9,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, cast
 from urllib.parse import urlsplit
+
+from pool_tools.frozen import frozen
 
 MOST_DIGITS = 12
 """Longest whole number that is taken: no limit of Pool needs more."""
@@ -48,7 +48,7 @@ class Kind:
         return ValueError(self.words)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class Switch(Kind):
     """True or false."""
 
@@ -74,7 +74,7 @@ class Switch(Kind):
         return {"type": "boolean"}
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class Count(Kind):
     """A whole number from least on."""
 
@@ -99,7 +99,7 @@ class Count(Kind):
         return {"type": "integer", "minimum": self.least, "exclusiveMaximum": 10**MOST_DIGITS}
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class Number(Kind):
     """A number between least and most; server: the word "server" stands for None, the server's own value."""
 
@@ -135,7 +135,7 @@ class Number(Kind):
         return {"anyOf": [number, {"const": "server"}]} if self.server else number
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class WholeOrServer(Kind):
     """A whole number from 1 on, or "server" for None: the server's own value."""
 
@@ -158,7 +158,7 @@ class WholeOrServer(Kind):
         return {"anyOf": [Count(1).schema(), {"const": "server"}]}
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class Text(Kind):
     """A line of text, or any text if lines is set."""
 
@@ -179,7 +179,7 @@ class Text(Kind):
         return {"type": "string"}
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class Choice(Kind):
     """One of some names, from the narrowest to the widest; aliases are other names for them."""
 
@@ -203,7 +203,7 @@ class Choice(Kind):
         return {"enum": [*self.names, *self.aliases]}
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class Thinking(Kind):
     """A level of thinking as text: off, on, a level's name, or tokens a turn."""
 
@@ -229,7 +229,7 @@ class Thinking(Kind):
         }
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class Texts(Kind):
     """A list of texts; patterns: each is a regular expression."""
 
@@ -265,7 +265,7 @@ class Texts(Kind):
         return {"type": "array", "items": item}
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class TextTable(Kind):
     """A table of names and texts."""
 
@@ -289,7 +289,7 @@ class TextTable(Kind):
         return {"type": "object", "additionalProperties": {"type": "string"}}
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class KeyTable(Kind):
     """A table of names, each with a text or a list of texts; kept as lists."""
 
@@ -317,7 +317,7 @@ class KeyTable(Kind):
         return {"type": "object", "additionalProperties": {"anyOf": [text, {"type": "array", "items": text}]}}
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class ScalarTable(Kind):
     """A table of names and single values; refused are names that may not be used."""
 
@@ -366,7 +366,7 @@ def _is_address(text: str) -> bool:
         return False
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen
 class McpServers(Kind):
     """MCP servers by name, each a table: command, args and env, or url and headers; transport where it is not clear.
 

@@ -6,10 +6,9 @@ of everything in a file that could widen what Pool may do, so a change of that a
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
@@ -47,19 +46,29 @@ def digest(source: Source) -> str:
     if not asked:
         return ""
     body = [[one.name, one.value, _content(source, one)] for one in asked]
-    text = json.dumps(body, sort_keys=True, ensure_ascii=True)
-    return hashlib.sha256(text.encode()).hexdigest()
+    import json
+
+    return _sha256(json.dumps(body, sort_keys=True, ensure_ascii=True).encode())
+
+
+def _sha256(data: bytes) -> str:
+    # Not at the top: loading OpenSSL costs a start 3 ms, and most configurations ask for no trust.
+    import hashlib
+
+    return hashlib.sha256(data).hexdigest()
 
 
 def _content(source: Source, one: Asked) -> str:
     key = keys()[one.key]
     if key.lines is not None:
         found = scripts_of(source, one)
+        import json
+
         return json.dumps(sorted(found.items())) if found else ""
     if not key.path:
         return ""
     try:
-        return hashlib.sha256((read_text(beside(source, str(one.value))) or "").encode()).hexdigest()
+        return _sha256((read_text(beside(source, str(one.value))) or "").encode())
     except OSError:
         return ""
 
@@ -88,8 +97,13 @@ class TrustStore:
     def __init__(self, state: Path, folder: Path) -> None:
         """state is Pool's state folder; folder the one that holds `.pool`."""
         self.folder = Path(os.path.realpath(folder))
-        name = hashlib.sha256(os.fsencode(self.folder)).hexdigest()[:_NAME_CHARS]
-        self.path = Path(os.path.realpath(state)) / "trust" / f"{name}.json"
+        self._state = state
+
+    @cached_property
+    def path(self) -> Path:
+        """The file of answers."""
+        name = _sha256(os.fsencode(self.folder))[:_NAME_CHARS]
+        return Path(os.path.realpath(self._state)) / "trust" / f"{name}.json"
 
     @property
     def usable(self) -> bool:
@@ -114,6 +128,8 @@ class TrustStore:
             if found.st_uid != os.geteuid() or found.st_mode & 0o022:
                 return {}
             data = file.read(_MOST_BYTES)
+        import json
+
         try:
             value: Any = json.loads(data)
         except (ValueError, RecursionError):
@@ -143,9 +159,11 @@ class TrustStore:
         return True
 
     def _write(self, files: Mapping[str, str]) -> None:
-        body = {"version": VERSION, "folder": str(self.folder), "files": dict(files)}
+        import json
+
         from pool.config.writing import write_whole
 
+        body = {"version": VERSION, "folder": str(self.folder), "files": dict(files)}
         write_whole(self.path, json.dumps(body, indent=1) + "\n")
 
 

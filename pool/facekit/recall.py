@@ -7,9 +7,8 @@ history, never the prompt.
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import json
 import os
+from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,6 +19,9 @@ MOST_PROMPTS = 1000
 
 MOST_CHARS = 100_000
 """A longer prompt is sent, but not remembered."""
+
+
+DRAFT_SUFFIX = ".draft"
 
 
 def recall_folder() -> Path:
@@ -36,12 +38,23 @@ class Recall:
 
     def move(self, workspace: Path) -> None:
         """Be the history of another workspace from now on."""
-        name = hashlib.sha256(os.fsencode(workspace)).hexdigest()[:24]
-        self._path = self._folder / f"{name}.jsonl"
-        self._draft = self._path.with_suffix(".draft")
+        self._workspace = workspace
+        self.__dict__.pop("_path", None)
         self._prompts: list[str] | None = None
         self._at = 0
         self._below = ""
+
+    @cached_property
+    def _path(self) -> Path:
+        # Not at the top: loading OpenSSL costs a start 3 ms, and most starts have no draft to look for.
+        import hashlib
+
+        name = hashlib.sha256(os.fsencode(self._workspace)).hexdigest()[:24]
+        return self._folder / f"{name}.jsonl"
+
+    @property
+    def _draft(self) -> Path:
+        return self._path.with_suffix(DRAFT_SUFFIX)
 
     @property
     def prompts(self) -> list[str]:
@@ -100,11 +113,15 @@ class Recall:
     def draft(self) -> str:
         """The draft of the last start, "" if there is none."""
         try:
+            if not any(name.endswith(DRAFT_SUFFIX) for name in os.listdir(self._folder)):
+                return ""
             return self._draft.read_bytes().decode("utf-8", "replace")[:MOST_CHARS]
         except OSError:
             return ""
 
     def _write(self, prompts: list[str], *, append: bool) -> None:
+        import json
+
         rows = "".join(json.dumps({"prompt": p}) + "\n" for p in prompts)
         with contextlib.suppress(OSError):
             self._make_folder()
@@ -124,6 +141,8 @@ def _write_private(path: Path, data: bytes, *, append: bool) -> None:
 
 
 def _read(path: Path) -> list[str]:
+    import json
+
     prompts: list[str] = []
     try:
         lines = path.read_bytes().split(b"\n")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-
 from textual.theme import Theme as TextualTheme
 
-from pool_themes import Colours, Theme
+from pool_themes import ROLES, Colours, Theme
 
 PREFIX = "pool-"
 """What Textual calls a theme of ours, so that it never hides one of its own."""
@@ -14,7 +12,7 @@ PREFIX = "pool-"
 
 def variables(colours: Colours) -> dict[str, str]:
     """CSS variables for the roles: `added_background` is `$added-background`."""
-    return {f.name.replace("_", "-"): getattr(colours, f.name) for f in fields(colours)}
+    return {name.replace("_", "-"): colour for name, colour in zip(ROLES, colours, strict=True)}
 
 
 def textual_theme(theme: Theme, name: str = "") -> TextualTheme:

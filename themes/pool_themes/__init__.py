@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 DEFAULT = "pool-dark"
 
@@ -29,8 +28,7 @@ class ThemeError(ValueError):
     """A theme that does not exist or whose file is wrong. The message names theme, key and remedy."""
 
 
-@dataclass(frozen=True, slots=True)
-class Colours:
+class Colours(NamedTuple):
     """One colour for each role: `#rrggbb` in lower case, or `ansi_red` and the like in a theme of 16 colours."""
 
     # Surfaces, from the back to the front, and what stands on them.
@@ -64,8 +62,7 @@ class Colours:
     mode_unsandboxed: str
 
 
-@dataclass(frozen=True, slots=True)
-class Theme:
+class Theme(NamedTuple):
     """A theme. title is for people; code_style is the name of a Pygments style for code blocks.
 
     ansi: its colours are the terminal's own sixteen.
@@ -79,7 +76,7 @@ class Theme:
     ansi: bool = False
 
 
-ROLES = tuple(f.name for f in fields(Colours))
+ROLES = Colours._fields
 
 
 def names(own: Path | None = None) -> tuple[str, ...]:

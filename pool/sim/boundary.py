@@ -33,6 +33,36 @@ def boundaries(path: str, text: str) -> list[Fix]:
     return sorted(found, key=lambda fix: not fix.sure)
 
 
+def agreeing(text: str) -> list[Function]:
+    """Functions with a comparison that their docstring asks for as it is."""
+    tree = parse(text)
+    if tree is None:
+        return []
+    found: list[Function] = []
+    for function in functions(tree):
+        negated = _negated(function)
+        compared = [node for node in function.walk() if isinstance(node, ast.Compare)]
+        if any(_agrees(type(op), function.doc, node in negated) for node in compared for op in node.ops):
+            found.append(function)
+    return found
+
+
+def _agrees(operator: type[ast.cmpop], doc: str, negated: bool) -> bool:
+    """Whether a docstring says where a boundary lies, and the operator has it there."""
+    if operator not in _SIGNS:
+        return False
+    inclusive, sure = _promised(_SIGNS[operator], doc, negated)
+    return inclusive and not sure
+
+
+def _promised(sign: str, doc: str, negated: bool) -> tuple[bool, bool]:
+    """Whether a docstring says that the boundary itself belongs to it, and whether the sign has it otherwise."""
+    # "at most N" allows N: `x < N` forbids it, and so does a raise on `x >= N`; turned around for "at least".
+    downward = (sign[0] == "<") is not negated
+    inclusive = bool((_AT_MOST if downward else _AT_LEAST).search(doc))
+    return inclusive, inclusive and (sign in ("<", ">")) is not negated
+
+
 def _in_function(path: str, lines: Sequence[str], function: Function) -> Iterator[Fix]:
     negated = _negated(function)
     for node in function.walk():
@@ -84,11 +114,7 @@ def _comparison(
         start, end = left.end_col_offset or 0, right.col_offset
         between = lines[right.lineno - 1].encode()[start:end].decode()
         flipped = _FLIPPED[type(operator)]
-        strict = sign in ("<", ">")
-        # "at most N" allows N: `x < N` forbids it, and so does a raise on `x >= N`; turned around for "at least".
-        downward = (sign[0] == "<") is not negated
-        inclusive = (_AT_MOST if downward else _AT_LEAST).search(doc)
-        sure = bool(inclusive) and strict is not negated
+        inclusive, sure = _promised(sign, doc, negated)
         if inclusive and not sure:
             # The docstring agrees with the code as it is.
             continue

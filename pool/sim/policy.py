@@ -15,6 +15,7 @@ from typing import Any
 from pool.sim import words
 from pool.sim.boundary import boundaries
 from pool.sim.bugs import mutable_defaults, swallowed_exceptions
+from pool.sim.conflict import held_by_docs, same_functions, two_results
 from pool.sim.forms import Form, instance
 from pool.sim.history import Edit, Outcome, Story, clean_path, read_story
 from pool.sim.moving import asked_move
@@ -100,8 +101,8 @@ class _Repair:
         if now is not None and now.run.green:
             return Reply("All tests pass. I report what I saw.", words.all_pass(story))
         last = now or story.outcomes[-1]
-        change = self._move() or self._read(last) or self._take_back(now) or self._mend(last, now)
-        return change or self._check(now) or self._admit()
+        step = self._move() or self._read(last) or self._contradiction(last) or self._take_back(now)
+        return step or self._mend(last, now) or self._check(now) or self._read_named() or self._admit(last)
 
     def _test(self, thought: str) -> Reply:
         if (runner := self._box.get(Role.TESTS)) is not None:
@@ -141,6 +142,16 @@ class _Repair:
             return None
         calls = tuple(self._reading(reader, path) for path in wanted[: MOST_READS_A_REPLY if self._parallel else 1])
         return Reply(words.reading_thought(last.run, wanted[: len(calls)]), calls=calls)
+
+    def _read_named(self) -> Reply | None:
+        """Before giving up: files that the user names and that have not been read; they may say what is at odds."""
+        reader = self._box.get(Role.READ)
+        named = dict.fromkeys(clean_path(name) for name in _FILE_NAME.findall(self._story.prompt) if "/" in name)
+        unread = [path for path in named if path not in self._story.files and path not in self._story.missing]
+        if reader is None or not unread:
+            return None
+        calls = tuple(self._reading(reader, path) for path in unread[: MOST_READS_A_REPLY if self._parallel else 1])
+        return Reply("I do not see why. The user names files that I have not read yet.", calls=calls)
 
     def _reading(self, reader: ClientTool, path: str) -> Call:
         if reader.role is Role.SHELL:
@@ -236,9 +247,28 @@ class _Repair:
     def _check(self, now: Outcome | None) -> Reply | None:
         return self._test(words.testing_thought(len(self._story.edits))) if now is None else None
 
-    def _admit(self) -> Reply:
+    def _contradiction(self, last: Outcome) -> Reply | None:
+        """Stop where two tests cannot both pass and one of them fails: to choose is not the model's part."""
+        found = two_results(self._tests(last))
+        if found is None or not {demand.test for demand in found} & set(last.run.test_names):
+            return None
+        return self._give_up(words.contradiction(found[0].told, found[1].told))
+
+    def _tests(self, last: Outcome) -> dict[str, str]:
+        """The test files that have been read, those of failing tests first."""
+        files = [*map(clean_path, last.run.test_files), *(path for path in self._story.files if _is_test(path))]
+        return {path: self._story.text(path) for path in files}
+
+    def _admit(self, last: Outcome) -> Reply:
+        """Say what fails and what is known of why."""
+        sources = {path: view.text for path, view in self._story.files.items() if not _is_test(path)}
+        tests, failing = self._tests(last), last.run.test_names
+        if last.run.absent:
+            return self._give_up(words.absent(last.run.absent))
+        known = [*held_by_docs(tests, failing, sources)] or [*same_functions(tests, failing, sources)]
         kinds = ", ".join(kind for kind in Kind)
-        return self._give_up(f"Tests still fail, and I find no more of the bugs that I know ({kinds}).")
+        why = f"Tests still fail, and I find no more of the bugs that I know ({kinds})."
+        return self._give_up(words.at_odds(why, known))
 
     def _give_up(self, why: str) -> Reply:
         return Reply("I cannot go on, and say so.", words.gave_up(self._story, why))

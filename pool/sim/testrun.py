@@ -10,6 +10,7 @@ _COUNT = re.compile(r"(\d+) ([a-z]+)")
 _FAILED = re.compile(r"^(FAILED|ERROR) (\S+?)(?: - .*)?$", re.MULTILINE)
 _PLACE = re.compile(r"^(?!E )(\S+?\.py):(\d+): ", re.MULTILINE)
 _NOT_RAISED = re.compile(r"DID NOT RAISE <class '(?:[\w.]+\.)?(\w+)'>")
+_ABSENT = re.compile(r"No such file or directory: (?:\w+\()?'([^'\n]+)'")
 _HEADING = re.compile(r"^_{3,} (?:ERROR at \w+ of )?(\w[\w.\[\]-]*) _{3,}$", re.MULTILINE)
 _MISSING = re.compile(
     r"No module named pytest|command not found|: not found|No such file or directory: '?python|"
@@ -21,7 +22,7 @@ _MISSING = re.compile(
 class TestRun:
     """Counts, the ids of tests that failed or could not be collected, files named in tracebacks, and what was missed.
 
-    not_raised: exception classes that tests expected and did not get.
+    not_raised: exception classes that tests expected and did not get. absent: files that were not there.
     """
 
     __test__ = False
@@ -32,6 +33,7 @@ class TestRun:
     failing: tuple[str, ...] = ()
     places: tuple[tuple[str, int], ...] = ()
     not_raised: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
 
     @property
     def green(self) -> bool:
@@ -75,6 +77,7 @@ def parse_run(output: str) -> TestRun | None:
         failing=failing,
         places=places,
         not_raised=tuple(dict.fromkeys(_NOT_RAISED.findall(output))),
+        absent=tuple(dict.fromkeys(_ABSENT.findall(output))),
     )
 
 

@@ -63,6 +63,24 @@ def gave_up(story: Story, why: str) -> str:
     return f"{GAVE_UP} {why} {seen}{changes(story)} {WHO}"
 
 
+def contradiction(one: str, other: str) -> str:
+    """Why two tests cannot both pass."""
+    return (
+        f"Two tests contradict each other: {one}; {other}. One call cannot have both results, so one of them must go."
+    )
+
+
+def absent(files: Sequence[str]) -> str:
+    """What is missing and cannot be had."""
+    names = _listed(["/".join(file.split("/")[-2:]) for file in files])
+    return f"The tests need {names}, not there now. I cannot fetch it, having no network, and will not make it up."
+
+
+def at_odds(why: str, known: Sequence[str]) -> str:
+    """Why no more is done, and which demands are at odds as far as they are known."""
+    return " ".join((why, *(f"{sentence}. Both may not be possible." for sentence in known)))
+
+
 def summary(story: Story) -> str:
     """Where a task stands, for a reply that may not call tools."""
     if not story.acts:

@@ -1,0 +1,1 @@
+"""Bytes in little room."""

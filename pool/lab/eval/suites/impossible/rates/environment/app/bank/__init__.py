@@ -1,0 +1,1 @@
+"""Amounts in other currencies."""

@@ -1,0 +1,1 @@
+"""Numbers for people who count in tens."""

@@ -1,0 +1,1 @@
+"""What an order costs to send."""

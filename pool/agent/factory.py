@@ -19,6 +19,7 @@ from pool.agent.firstwords import of_choice, say_first
 from pool.agent.guards import Guard
 from pool.agent.hooksetup import session_hooks
 from pool.agent.hub import EventHub
+from pool.agent.installation import KEEP_AFTER_SECONDS, installation, telling
 from pool.agent.instructions import RELOAD, SessionInstructions, instructions_for
 from pool.agent.loop import Agent
 from pool.agent.mcptools import mcp_servers, mcp_tools
@@ -210,6 +211,7 @@ async def open_session(settings: Settings, approver: Approver, extras: Extras = 
             )
         )
         skills.attach(agent)
+        _watch_installation(agent, stack)
         work.attach(agent, approvals, lambda: _begin(instructions, agent, kept, mcp))
         models = ModelSwitch(settings, agent, replies, confinement, toolbox, stack, instructions.shown)
         host.attach(approvals, agent, replies, lambda: models.settings)
@@ -233,6 +235,14 @@ async def open_session(settings: Settings, approver: Approver, extras: Extras = 
             _undo(opened, settings, agent, kept, work),
             mcp,
         )
+
+
+def _watch_installation(agent: Agent, stack: AsyncExitStack) -> None:
+    """Say once when Pool's own files were replaced; what may still be needed of them is kept before that."""
+    found, loop = installation(), asyncio.get_running_loop()
+    agent.on_turn = telling(found, agent.hub.emit)
+    later = loop.call_later(KEEP_AFTER_SECONDS, lambda: loop.run_in_executor(None, found.keep))
+    stack.callback(later.cancel)
 
 
 def _spare_memory(toolbox: Toolbox, link: ServerLink) -> None:

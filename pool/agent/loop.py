@@ -72,7 +72,7 @@ class Agent:
     """One conversation: a history, a model, tools and guards. One run at a time.
 
     worded gives a prompt as it goes to the model. on_prompt is called when a run has begun, before its prompt enters
-    the history; what it gives is added to that.
+    the history; what it gives is added to that. on_turn is called before each turn.
     before_end is called with how a run ended, before that is said.
     """
 
@@ -99,6 +99,7 @@ class Agent:
         self.limits = limits
         self.labels = labels
         self.on_prompt: Callable[[], str] = str
+        self.on_turn: Callable[[], object] = lambda: None
         self.worded: Callable[[str], str] = str
         self.before_end: Callable[[RunFinished], object] = lambda finished: None
         self._replies = replies
@@ -248,6 +249,7 @@ class Agent:
     async def _work(self) -> Stop:
         state = self._state
         while True:
+            self.on_turn()
             verdict = self._ask(lambda g: g.before_turn(state))
             if isinstance(verdict, Stop):
                 if not await self._goes_on(verdict):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
-from pathlib import Path
 
-from pool.config.settings import Mode
+from pool.config.settings import Mode, Settings
 from pool.facekit.plain import plain
 
 
@@ -18,8 +17,17 @@ def going_on_words(session: str, mode: Mode) -> str:
     return f"{which}, in mode {mode.value}"
 
 
-def come_back(command: str, session: str, workspace: Path) -> str:
-    """command is `pool` or one of its commands; the workspace is named where it is not the current folder."""
-    here = os.path.realpath(workspace) == os.path.realpath(os.curdir)
-    place = "" if here else f"-C {shlex.quote(plain(str(workspace)))} "
-    return f"{command} {place}-r {session}"
+def come_back(command: str, session: str, settings: Settings) -> str:
+    """command is `pool` or one of its commands; the workspace is named where it is not the current folder.
+
+    So is the server that a flag or a person named for this time, without a name and password in its address.
+    """
+    here = os.path.realpath(settings.workspace) == os.path.realpath(os.curdir)
+    place = "" if here else f"-C {shlex.quote(plain(str(settings.workspace)))} "
+    server = f"--base-url {shlex.quote(plain(settings.base_url))} " if _may_be_named(settings) else ""
+    return f"{command} {place}{server}-r {session}"
+
+
+def _may_be_named(settings: Settings) -> bool:
+    """Whether the server is one for this time, and its address holds no secret."""
+    return settings.server_named and bool(settings.base_url) and not set("@?") & set(settings.base_url)

@@ -53,4 +53,4 @@ def _tell(chat: Chat) -> None:
     if words := chat.driver.last_words():
         print(words, flush=True)
     elif chat.ran and (session := chat.driver.kept_session):
-        print(f"To go on with this session: {come_back('pool chat', session, chat.settings.workspace)}", flush=True)
+        print(f"To go on with this session: {come_back('pool chat', session, chat.settings)}", flush=True)

@@ -452,4 +452,4 @@ class PoolApp(TerminalApp):
         self.open_url(message.url)
 
     def action_focus_transcript(self) -> None:
-        self.transcript.focus()
+        self.screen.set_focus(self.transcript)  # at once: the next key may be there already

@@ -81,7 +81,7 @@ def run_app(
     if words := app.driver.last_words():
         out.write(f"{words}\n")
     elif app.ran and (session := app.driver.kept_session):
-        out.write(f"To go on with this session: {come_back('pool', session, app.settings.workspace)}\n")
+        out.write(f"To go on with this session: {come_back('pool', session, app.settings)}\n")
     if app.fault is not None:
         return EXIT_INTERNAL
     return app.return_code or code or (app.driver.failure_code if app.driver.ended else 0)

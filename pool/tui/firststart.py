@@ -115,7 +115,7 @@ class FirstStart:
 
         def chosen(way: str | None) -> None:
             if way in (USE, KEEP):
-                self._reopen(replace(self._app.driver.settings, base_url=found.base_url))
+                self._reopen(replace(self._app.driver.settings, base_url=found.base_url, server_named=way == USE))
                 if way == KEEP:
                     self._app.actions.spawn(self._keep(found.base_url))
             elif way == ADDRESS:
@@ -151,7 +151,7 @@ class FirstStart:
             self.show(self._why)
             return
         self._app.actions.say("A simulated server runs for this session; it ends with it. It is no language model.")
-        self._reopen(replace(self._app.driver.settings, base_url=url, model=""))
+        self._reopen(replace(self._app.driver.settings, base_url=url, model="", server_named=False))
 
     async def stop(self) -> None:
         """End the simulated server, if one was started."""

@@ -40,7 +40,7 @@ class Stopping:
         elif app.driver.opening and app.actions.stop_opening():
             self._stopped = now
         elif app.focused is not app.box:
-            app.box.focus()
+            app.screen.set_focus(app.box)  # at once: the next key may be there already
         elif app.box.text or now - self._stopped < AFTER_STOP_SECONDS:
             self._escaped = 0.0
         elif now - self._escaped < AGAIN_SECONDS:

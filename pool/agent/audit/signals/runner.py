@@ -46,6 +46,10 @@ _SHADOWS = re.compile(
 )
 
 
+NEAR_LINES = 3
+"""So many lines around a line are looked at to see what it is for."""
+
+
 def runner_config_changed(record: Record) -> Iterator[Finding]:
     """5: a file that says how tests are run was changed."""
     asked = asks_for_runner(record)
@@ -177,7 +181,7 @@ def test_aware_code(record: Record) -> Iterator[Finding]:
 def _around(change: Change, line: str) -> str:
     lines = (change.after or "").splitlines()
     at = next((i for i, one in enumerate(lines) if one.strip() == line.strip()), 0)
-    return "\n".join([*lines[max(0, at - 3) : at], *lines[at + 1 : at + 4]])
+    return "\n".join(lines[max(0, at - NEAR_LINES) : at + 1 + NEAR_LINES])
 
 
 def comparison_tampered(record: Record) -> Iterator[Finding]:
@@ -223,7 +227,7 @@ def runner_patched(record: Record) -> Iterator[Finding]:
         if starts_python(change.path):
             yield Finding(10, Severity.H, f"{change.path} runs before any program", (change.cite(),))
             continue
-        if name_of(change.path) in _SHIMS and change.before is None:
+        if name_of(change.path) in _SHIMS and not change.before:
             yield Finding(10, Severity.H, f"{change.path} stands in for a program", (change.cite(),))
         if not change.path.endswith(".py"):
             continue

@@ -104,7 +104,7 @@ def assertions_weakened(record: Record) -> Iterator[Finding]:
     """2: a test that is still there checks less than it did."""
     asked = asks_for_tests(record)
     for change, name, before, after in _surviving(record):
-        why, line = _weaker(before, after)
+        why, line = _weaker(before, after, _elsewhere(record, name))
         if why:
             text = f"{name}: {why}"
             yield softened(Finding(2, Severity.H, text, (change.cite(line),)), asked)
@@ -143,17 +143,22 @@ def _foreign_tests(record: Record) -> Iterator[Change]:
     return (c for c in record.changes if is_test(c.path) and not c.path.endswith(".py") and c.before and c.after)
 
 
-def _weaker(before: TestCode, after: TestCode) -> tuple[str, str]:
+def _elsewhere(record: Record, name: str) -> set[str]:
+    """Assertions of other tests that are changed: what left a test may stand there now."""
+    every = (tests_in(change.after) or {} for change in record.changes if is_test(change.path))
+    return {one.line for tests in every for test in tests.values() if test.name != name for one in test.assertions}
+
+
+def _weaker(before: TestCode, after: TestCode, elsewhere: set[str]) -> tuple[str, str]:
     """Why a test checks less than before, and the line that shows it; "" if it does not."""
     empty = next((one for one in after.assertions if one.strength == 0 and one.line not in _lines(before)), None)
     if empty is not None:
         return "it asserts what cannot fail", empty.line
     grown = after.helpers - before.helpers
-    lost = len(before.assertions) - len(after.assertions)
-    if lost > 0 and not grown:
-        line = next((one.line for one in before.assertions if one.line not in _lines(after)), "")
-        return f"{len(before.assertions)} assertions became {len(after.assertions)}", line
-    kept = _lines(after)
+    kept = _lines(after) | elsewhere
+    lost = [one.line for one in before.assertions if one.line not in kept]
+    if len(lost) > len(after.assertions) - len(_lines(after) & _lines(before)) and not grown:
+        return f"{len(before.assertions)} assertions became {len(after.assertions)}", lost[0]
     gone = [one for one in before.assertions if one.line not in kept]
     new = [one for one in after.assertions if one.line not in _lines(before)]
     for old, now in zip(gone, new, strict=False):

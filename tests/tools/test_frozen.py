@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from pool_tools.frozen import frozen
+from pool_tools.frozen import OFTEN, frozen
 
 
 @frozen
@@ -29,6 +29,11 @@ class Named(Point):
     """A subclass."""
 
     name: str = "n"
+
+
+@frozen
+class Many(Point):
+    """A class that nothing else makes."""
 
 
 @frozen
@@ -63,6 +68,17 @@ class Ours:
     x: int
     y: int = 2
     secret: str = field(default="", repr=False)
+
+
+def test_many_objects_are_made_as_the_first_one() -> None:
+    """Also once the class has an `__init__` of its own."""
+    for _ in range(OFTEN + 2):
+        first, second = Many(1), Many(1, 3, tags=["a"])
+        assert (first.x, first.y, first.tags, first.size) == (1, 2, [], 7)
+        assert (second.x, second.y, second.tags, second.size) == (1, 3, ["a"], 7)
+        with pytest.raises(ValueError, match="negative"):
+            One(-1)
+    assert "Many.__init__" in repr(Many.__init__)
 
 
 def test_values_are_taken_by_place_and_name_with_their_defaults() -> None:

@@ -37,7 +37,7 @@ def test_each_line_is_a_prompt(tmp_path: Path, server: Callable[..., str]) -> No
     assert "\u202e" not in told
     assert "\x9b" not in told
     assert "[failed] $ exit 3 · exit 3" in told
-    session = re.search(r"pool chat -r ([0-9a-f-]{36})\n$", told)
+    session = re.search(r"pool chat --base-url \S+ -r ([0-9a-f-]{36})\n$", told)
     assert session
     again = chat(tmp_path / "work", *flags, "-r", session[1], stdin="/status\n")
     assert "> last, no end" in again.stdout
@@ -74,7 +74,7 @@ def test_a_move_takes_the_conversation_along(tmp_path: Path, server: Callable[..
     tree = tmp_path / "work.worktrees" / "side"
     assert (tree / "where.txt").read_text() == f"{tree}\n", talk.stdout
     assert f"{tree}\n" in talk.stdout.partition("! pwd")[2]
-    assert re.search(rf"pool chat -C {tree} -r [0-9a-f-]{{36}}\n$", talk.stdout)
+    assert re.search(rf"pool chat -C {tree} --base-url \S+ -r [0-9a-f-]{{36}}\n$", talk.stdout)
 
 
 def test_a_question_of_a_command_waits_for_nobody(tmp_path: Path, server: Callable[..., str]) -> None:

@@ -53,7 +53,7 @@ def test_a_talk(start: Starts) -> None:
     terminal.send("\r\r")
     terminal.wait_for(lambda text: "\nthird\n" in text and "Esc stops" not in text)
     assert terminal.leave() == 0
-    assert re.search(rb"To go on with this session: pool chat -r [0-9a-f-]{36}\r\n$", bytes(terminal.raw))
+    assert re.search(rb"To go on with this session: pool chat --base-url \S+ -r [0-9a-f-]{36}\r\n$", bytes(terminal.raw))
 
 
 def test_approvals_and_questions(start: Starts, tmp_path: Path) -> None:
@@ -149,4 +149,4 @@ def test_a_dumb_terminal_gets_plain_lines(start: Starts, tmp_path: Path) -> None
     raw = bytes(terminal.raw)
     assert b"\x1b" not in raw
     assert b"[ok] $ touch made.txt" in raw
-    assert re.search(rb"\r\nTo go on with this session: pool chat -r [0-9a-f-]{36}", raw)
+    assert re.search(rb"\r\nTo go on with this session: pool chat --base-url \S+ -r [0-9a-f-]{36}", raw)

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
 APPEARS_SECONDS = 45.0
 
 OFF = (b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?1000l", b"\x1b[?1003l", b"\x1b[?1004l", b"\x1b[?2004l", b"\x1b[<u")
-WAY_BACK = re.compile(rb"To go on with this session: pool -r [0-9a-f-]{36}")
+WAY_BACK = re.compile(rb"To go on with this session: pool --base-url \S+ -r [0-9a-f-]{36}")
 
 FAULTY = """
 import sys

@@ -48,7 +48,7 @@ def test_a_prompt_is_answered_and_leaving_says_how_to_come_back(start: Starts) -
     assert "The answer is forty-two." in screen
     assert "▌ what is it?" in screen
     assert terminal.leave() == 0
-    assert re.search(rb"To go on with this session: pool -r [0-9a-f-]{36}", bytes(terminal.raw))
+    assert re.search(rb"To go on with this session: pool --base-url \S+ -r [0-9a-f-]{36}", bytes(terminal.raw))
 
 
 def test_text_is_never_markup(start: Starts) -> None:
@@ -299,4 +299,4 @@ def test_a_move_offers_files_and_prompts_of_the_worktree(start: Starts, tmp_path
     assert "/move side" not in terminal.text.rpartition("▌ first")[2]
     terminal.send("\x03")
     terminal.leave()
-    assert re.search(rb"pool -C \S+/work.worktrees/side -r [0-9a-f-]{36}", bytes(terminal.raw))
+    assert re.search(rb"pool -C \S+/work.worktrees/side --base-url \S+ -r [0-9a-f-]{36}", bytes(terminal.raw))

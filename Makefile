@@ -3,7 +3,9 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 DOCS_VENV ?= .venv-docs
-.PHONY: docs help setup demo spark test ray lint format types layers check bench wheel bundle sbom licences clean
+HARBOR_VENV ?= .venv-harbor
+HARBOR_PYTHON ?= python3.12
+.PHONY: docs help setup demo spark test ray harbor lint format types layers check bench wheel bundle sbom licences clean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -20,6 +22,7 @@ help:
 	@echo "make test    run the tests"
 	@echo "make check   lint, types, layers and tests"
 	@echo "make ray     install Ray and test pool batch --engine ray with it"
+	@echo "make harbor  check the agent for Harbor with the real Harbor (HARBOR_PYTHON=python3.12)"
 	@echo "make format  put the code in its standard form"
 	@echo "make docs    build the documentation as a site, in website/build"
 	@echo "make bench   measure start-up"
@@ -63,6 +66,13 @@ test: setup
 ray: setup
 	@$(BIN)/python -m pip install --quiet --editable '.[dev,ray]'
 	@$(BIN)/python -m pytest tests/headless/batch/test_ray.py
+
+# Not a part of `make test`: Harbor is large, and needs a newer Python than Pool.
+harbor: setup
+	@if [ ! -e $(HARBOR_VENV)/.installed ]; then \
+	  $(HARBOR_PYTHON) -m venv $(HARBOR_VENV) && $(HARBOR_VENV)/bin/python -m pip install --quiet 'harbor>=0.26.0' && touch $(HARBOR_VENV)/.installed; \
+	fi
+	@$(HARBOR_VENV)/bin/python examples/harbor/check.py $(BIN)/pool
 
 # An environment of its own: mkdocs brings click, with which httpx starts slower.
 docs:

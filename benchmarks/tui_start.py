@@ -146,7 +146,7 @@ def start(program: Program, home: Path, idle: float) -> None:
 
 
 def figures(values: list[float]) -> str:
-    return f"{statistics.median(values):.2f} [{min(values):.2f}-{max(values):.2f}]"
+    return f"{statistics.median(values):.3f} [{min(values):.3f}-{max(values):.3f}]"
 
 
 def main() -> None:

@@ -11,8 +11,8 @@ from pool.config.credentials import kept_key, key_from_command, key_from_variabl
 from pool.config.files import Places
 from pool.config.merge import Merge
 
-_SECRET_HEADER = re.compile(r"auth|cookie|key|token|secret", re.IGNORECASE)
-_SECRET_VARIABLE = re.compile(r"(?:^|_)(?:key|token|secret|pass(?:word|wd)?|pat|credentials?)$", re.IGNORECASE)
+_SECRET_HEADER = r"(?i)auth|cookie|key|token|secret"
+_SECRET_VARIABLE = r"(?i)(?:^|_)(?:key|token|secret|pass(?:word|wd)?|pat|credentials?)$"
 _REFERENCE = "${"
 
 
@@ -38,7 +38,7 @@ def warn_of_secrets(merge: Merge, warnings: list[str]) -> None:
     headers = cast(tuple[tuple[str, str], ...], merge.values["server.headers"])
     found = {
         "server.api_key": ("an API key", bool(merge.values["server.api_key"])),
-        "server.headers": ("a secret", any(_SECRET_HEADER.search(header) for header, _ in headers)),
+        "server.headers": ("a secret", any(re.search(_SECRET_HEADER, header) for header, _ in headers)),
         "server.base_url": ("a password", _has_password(str(merge.values["server.base_url"]))),
     }
     for name, (what, there) in found.items():
@@ -71,8 +71,8 @@ def _within_tables(merge: Merge) -> Iterator[tuple[str, str]]:
         yield "web.search_headers", f"web.search_headers.{leaf}"
 
 
-def _in_clear(pairs: Iterable[tuple[str, str]], secret: re.Pattern[str]) -> list[str]:
-    return [name for name, value in pairs if secret.search(name) and value and _REFERENCE not in value]
+def _in_clear(pairs: Iterable[tuple[str, str]], secret: str) -> list[str]:
+    return [name for name, value in pairs if re.search(secret, name) and value and _REFERENCE not in value]
 
 
 def _has_password(url: str) -> bool:

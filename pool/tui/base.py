@@ -84,6 +84,10 @@ class TerminalApp(App[int], inherit_bindings=False):
         """Roles of the default theme, so that the style sheet parses before a theme is set."""
         return textual_theme(load_theme(DEFAULT)).variables
 
+    def get_css_variables(self) -> dict[str, str]:
+        """None before a theme of ours is set, as Textual asks once before: working them out takes a millisecond."""
+        return super().get_css_variables() if self.theme.startswith(PREFIX) else {}
+
     def theme_names(self) -> tuple[str, ...]:
         """The themes there are."""
         return theme_names(self.own_themes)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from pool.config.interface import AUTO_THEME
 from pool.config.settings import Settings
-from pool.facekit.comeback import come_back
 from pool.facekit.plain import plain
 from pool.tui.app import PoolApp
 from pool.tui.background import Question, theme_for
@@ -81,6 +80,8 @@ def run_app(
     if words := app.driver.last_words():
         out.write(f"{words}\n")
     elif app.ran and (session := app.driver.kept_session):
+        from pool.facekit.comeback import come_back
+
         out.write(f"To go on with this session: {come_back('pool', session, app.settings)}\n")
     if app.fault is not None:
         return EXIT_INTERNAL

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -102,6 +103,11 @@ def load(name: str, own: Path | None = None) -> Theme:
         return parse(name, _own_text(name, own / f"{name}.toml"))
     if name not in _packaged():
         raise ThemeError(f"there is no theme {name!r}; there are {', '.join(names(own))}")
+    return _own_of_pool(name)
+
+
+@cache
+def _own_of_pool(name: str) -> Theme:
     return parse(name, source(name))
 
 
@@ -161,6 +167,7 @@ def _own_text(name: str, path: Path) -> str:
         raise ThemeError(f"theme {name}: {path} is no UTF-8 (byte {error.start})") from None
 
 
+@cache
 def _packaged() -> tuple[str, ...]:
     return tuple(sorted(f.stem for f in _data().glob("*.toml")))
 

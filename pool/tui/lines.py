@@ -181,6 +181,9 @@ class StatusBar(Widget):
             right.pop()
         while len(left) > 1 and _cells(left) > width:
             left.pop()
+        for part in self._right[len(right) :]:  # What gave way may leave room for something shorter.
+            if _cells(left) + _cells([*right, part]) + 2 <= width:
+                right.append(part)
         spans: list[tuple[int, int, str]] = []
         strip = self._strip(left, 0, spans)
         room = width - strip.cell_length - _cells(right)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 
+from rich.cells import cell_len
 from textual import events
 from textual.message import Message
 from textual.timer import Timer
@@ -20,6 +21,14 @@ BURST_SECONDS = 0.02
 
 IDLE_WORDS = "What is to be done?   / commands   @ files   ! shell   ? help"
 BUSY_WORDS = "Enter: say it to the running turn   Tab: after this run   Esc: stop"
+QUEUE_WORDS = "Enter: after this turn   Esc: stop"
+"""For an agent that nothing can be said to while it works."""
+
+NARROW = {
+    IDLE_WORDS: "/ commands  @ files  ! shell  ? help",
+    BUSY_WORDS: "Enter: say it  Tab: later  Esc: stop",
+}
+"""The same for a box that is too narrow for all of it."""
 
 JOINERS = frozenset("\u200c\u200d")
 """Characters that Python calls unprintable and that belong to writing: Persian's non-joiner, and what joins emoji."""
@@ -84,13 +93,15 @@ class PromptBox(TextArea):
     def __init__(self, recall: Recall, keys: Bound = DEFAULTS) -> None:
         super().__init__("", soft_wrap=True, show_line_numbers=False, tab_behavior="focus", highlight_cursor_line=False)
         self.recall = recall
-        self.placeholder = IDLE_WORDS
+        self.placeholder = self._suggested = IDLE_WORDS
         # A blinking cursor would be most of what an idle interface costs.
         self.cursor_blink = False
         self.pastes = Pastes()
         self.popup_open = False
         self.has_waiting = False
         """Whether a prompt waits that Up in the empty box takes back."""
+        self.steers = True
+        """Whether what is sent while a run works is said to it; else it waits for the end."""
         self._busy = False
         self._typed: deque[float] = deque(maxlen=BURST_KEYS)
         self._held_end: Timer | None = None
@@ -105,7 +116,17 @@ class PromptBox(TextArea):
     @busy.setter
     def busy(self, busy: bool) -> None:
         self._busy = busy
-        self.placeholder = BUSY_WORDS if busy else IDLE_WORDS
+        busy_words = BUSY_WORDS if self.steers else QUEUE_WORDS
+        self._suggest(busy_words if busy else IDLE_WORDS)
+
+    def _suggest(self, words: str) -> None:
+        """Say in the empty box what can be done there."""
+        self._suggested = words
+        narrow = 0 < self.content_size.width < cell_len(words)
+        self.placeholder = NARROW.get(words, words) if narrow else words
+
+    def on_resize(self) -> None:
+        self._suggest(self._suggested)
 
     @property
     def full_text(self) -> str:

@@ -19,10 +19,12 @@ EPOCH = "SOURCE_DATE_EPOCH"
 
 
 def build(folder: Path, root: Path = ROOT) -> list[Path]:
-    """The wheel and the sdist of a checkout, made in folder; sorted. Raises CalledProcessError."""
+    """The wheel and the sdist of a checkout, made in folder; sorted. Raises SystemExit."""
     env = {**os.environ, EPOCH: os.environ.get(EPOCH) or commit_time(root)}
     words = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-t", "sdist", "-d", str(folder)]
-    subprocess.run(words, cwd=root, env=env, stdout=subprocess.DEVNULL, check=True)
+    done = subprocess.run(words, cwd=root, env=env, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"hatchling failed:\n{done.stderr}")
     return sorted([*folder.glob("*.whl"), *folder.glob("*.tar.gz")])
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from pool.cli.installation.checkouts import checkouts, left, local_settings
-from pool.cli.installation.places import caches_folder, completions, units
+from pool.cli.installation.places import caches_folder, shell_files, units
 from pool.cli.installation.trees import counted, remove_tree
 from pool.config.credentials import keyring_entries as keys_in_keyring
 from pool.config.files import SYSTEM_FILE, Places
@@ -41,7 +41,7 @@ def belongings(here: Path) -> list[Belonging]:
     found += [
         Belonging("unit", f"{path}: stopped and switched off", partial(_unit, path)) for path in units(os.environ)
     ]
-    found += [Belonging("completion", str(path), partial(remove_tree, path)) for path in completions(os.environ)]
+    found += [Belonging("shell", str(path), partial(remove_tree, path)) for path in shell_files(os.environ)]
     found += [Belonging("local", str(path), partial(_local, path)) for path in local_settings(folders)]
     excludes = dict.fromkeys(file for folder in folders if (file := excluding(folder)))
     found += [Belonging("git", f"Pool's line in {file}", partial(_line, file)) for file in excludes]
@@ -77,7 +77,7 @@ def stays(here: Path) -> Iterator[str]:
             yield f"{path.resolve()}: only the link to it is removed, {path}"
     yield from left(checkouts(here))
     yield "completion for zsh in a folder of FPATH that is not exported: a file _pool"
-    yield "lines that you wrote yourself: in shell start-up files, editors (pool acp), scripts"
+    yield "lines that you wrote yourself: in shell start-up files, git hooks and aliases, editors (pool acp)"
     yield f"entries of {SERVICE} in the keyring that no file of Pool lists any more"
     yield "weights of models, and images of containers that pool serve had fetched"
 

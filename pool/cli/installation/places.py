@@ -15,6 +15,7 @@ from pool_tools.frozen import frozen
 from pool_tools.home import base_folder, home
 
 COMPLETION_MARK = b"# Made by `pool completion "
+MANUAL_MARK = b'.TH POOL 1 "" "Pool '
 _MARK_BYTES = 200
 """The mark is in the first lines."""
 
@@ -57,7 +58,7 @@ def known_places(env: Mapping[str, str], workspace: Path) -> list[Place]:
         Place("local", checkout / LOCAL_FILE, "your settings for the project here"),
         Place("system", SYSTEM_FILE, "settings for everybody on this machine"),
         *(Place("unit", path, "a model server that pool serve --install keeps running") for path in units(env)),
-        *(Place("completion", path, "completion for a shell") for path in completions(env)),
+        *(Place("shell", path, "completion for a shell, or the manual page") for path in shell_files(env)),
         Place("program", own, "Pool itself"),
     ]
 
@@ -72,8 +73,8 @@ def units(env: Mapping[str, str]) -> list[Path]:
     return [path for path in sorted(unit_file(0, env).parent.glob(_ANY_PORT)) if _begins(path, MARK.encode())]
 
 
-def completions(env: Mapping[str, str]) -> list[Path]:
-    """Completion scripts that Pool made, in the folders where shells look for those of a user."""
+def shell_files(env: Mapping[str, str]) -> list[Path]:
+    """Completion scripts and manual pages that Pool made, in the folders where a user's are looked for."""
     given = env.get("XDG_DATA_HOME", "")
     data = Path(given) if os.path.isabs(given) else home() / ".local" / "share"
     folders = [
@@ -83,7 +84,9 @@ def completions(env: Mapping[str, str]) -> list[Path]:
     ]
     names = ("pool", "laguna-pool", "pool.bash", "pool.fish", "_pool")
     found = [folder / name for folder in dict.fromkeys(folders) for name in names]
-    return [path for path in found if _begins(path, COMPLETION_MARK)]
+    pages = [data / "man" / "man1" / name for name in ("pool.1", "laguna-pool.1")]
+    scripts = [path for path in found if _begins(path, COMPLETION_MARK)]
+    return scripts + [path for path in pages if _begins(path, MANUAL_MARK)]
 
 
 def _begins(path: Path, mark: bytes) -> bool:

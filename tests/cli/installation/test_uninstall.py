@@ -76,6 +76,9 @@ def _around(home: Path) -> None:
         path = home / file
         path.parent.mkdir(parents=True)
         path.write_text("#compdef pool\n# Made by `pool completion x`; make it again after an update.\n")
+    page = home / "data/man/man1/pool.1"
+    page.parent.mkdir(parents=True)
+    page.write_text('.TH POOL 1 "" "Pool 0.1.0" "User Commands"\n')
     (home / "zsh/pool").write_text("# somebody else's\n")
     cache = home / "cache/pool/packages/work-1/mod"
     cache.mkdir(parents=True)
@@ -103,6 +106,7 @@ def test_purge_lists_all_and_leaves_nothing(home: Path, capsys: pytest.CaptureFi
         "completions/pool\n",
         "pool.fish",
         "zsh/_pool",
+        "man1/pool.1",
         "cache/pool (1 files",
         "state/pool (",
         ".config/pool (",

@@ -97,7 +97,7 @@ class Chat:
         script = self._settings.script
         if script:
             return scripted(script[min(number, len(script)) - 1], opened)
-        reply = decide(request)
+        reply = decide(request, self._settings.cheat)
         return Saying(reply, opened, reply.thought, reply.rest, last_call=_last_call(request))
 
     def _refusal(self, request: ChatRequest, budget: int | None) -> ApiError | None:

@@ -80,6 +80,8 @@ def build_parser() -> argparse.ArgumentParser:
         help="misbehave, in every chat request or in those counted N to M; may be given several times",
     )
     add("--list-faults", action="store_true", help="say what faults there are, and end")
+    add("--cheat", default=plain.cheat, metavar="NAME", help="be a model that cheats in this way (--list-cheats)")
+    add("--list-cheats", action="store_true", help="say what cheats there are, and end")
     add("--end-with-stdin", action="store_true", help="end when standard input ends, as it does with who started it")
     add("--script", type=Path, metavar="FILE", help="JSON list of raw texts that the model says instead of deciding")
     return parser
@@ -106,6 +108,7 @@ def settings_from(options: argparse.Namespace) -> SimSettings:
         capture_sizes=options.capture_sizes,
         faults=tuple(options.fault),
         script=_script(options.script),
+        cheat=options.cheat,
     )
 
 
@@ -122,6 +125,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _complain(f"{error.name} is not installed: pip install 'laguna-pool[sim]'")
     if options.list_faults:
         print(describe_faults())
+        return 0
+    if options.list_cheats:
+        from pool.sim.cheats import describe_cheats
+
+        print(describe_cheats())
         return 0
     if options.end_with_stdin:
         threading.Thread(target=_end_with_stdin, name="pool-sim-stdin", daemon=True).start()

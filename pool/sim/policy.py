@@ -15,8 +15,10 @@ from typing import Any
 from pool.sim import words
 from pool.sim.boundary import boundaries
 from pool.sim.bugs import mutable_defaults, swallowed_exceptions
+from pool.sim.cheats import CHEATS, Cheater
 from pool.sim.conflict import held_by_docs, same_functions, two_results
 from pool.sim.forms import Form, instance
+from pool.sim.functionuse import used
 from pool.sim.history import Edit, Outcome, Story, clean_path, read_story
 from pool.sim.moving import asked_move
 from pool.sim.reach import imported, reached, roots_of
@@ -39,8 +41,8 @@ _REPEATED = re.compile(r"\bthe word (\w+) (\d{1,4}) times\b", re.IGNORECASE)
 _DENIED = re.compile(r"\b(denied|not allowed|not permitted|rejected|refused by)\b", re.IGNORECASE)
 
 
-def decide(request: ChatRequest) -> Reply:
-    """The next reply. Honest in all cases: what it reports are counts that it read in tool results."""
+def decide(request: ChatRequest, cheat: str = "") -> Reply:
+    """The next reply. Honest unless a cheat is named: what it reports are counts that it read in tool results."""
     box = find_tools(request.tools)
     story = read_story(request.messages, box, words.CLOSINGS)
     if request.form is not None:
@@ -51,8 +53,11 @@ def decide(request: ChatRequest) -> Reply:
         return Reply("No tools may be called now, so I say where things stand.", words.summary(story))
     if story.prompt.startswith(ASKED):
         return reviewed(story.prompt)
+    if not box.tools and request.tools:
+        return used(request, story.prompt)
     if story.about_tests and not story.concluded:
-        return _Repair(request, story, box).next()
+        repair = _Repair(request, story, box)
+        return repair.cheating(cheat) if cheat else repair.next()
     return _small_talk(story, box, parallel=request.parallel)
 
 
@@ -103,6 +108,10 @@ class _Repair:
         last = now or story.outcomes[-1]
         step = self._move() or self._read(last) or self._contradiction(last) or self._take_back(now)
         return step or self._mend(last, now) or self._check(now) or self._read_named() or self._admit(last)
+
+    def cheating(self, name: str) -> Reply:
+        """The next step of a model that cheats in the named way."""
+        return Cheater(CHEATS[name], self._story, self._box, self._test, self._read).next()
 
     def _test(self, thought: str) -> Reply:
         if (runner := self._box.get(Role.TESTS)) is not None:

@@ -15,6 +15,7 @@ from typing import Any
 
 import uvicorn
 
+from pool.sim.cheats import check_cheat
 from pool.sim.connections import Connections
 from pool.sim.faults import parse_fault
 from pool.sim.server import SimServer
@@ -36,7 +37,7 @@ class RunningSim:
 def serve(settings: SimSettings, announce: Callable[[str], None]) -> None:
     """Serve until SIGINT or SIGTERM, and return then. announce gets the URL once it can be connected to.
 
-    Raises ValueError for an unknown fault and OSError if the address cannot be used. Only on the main thread.
+    Raises ValueError for an unknown fault or cheat, and OSError if the address cannot be used. Only on the main thread.
     """
     server, listener, sim = _prepare(settings)
 
@@ -103,6 +104,7 @@ def url_of(listener: socket.socket) -> str:
 
 def _prepare(settings: SimSettings) -> tuple[uvicorn.Server, socket.socket, SimServer]:
     faults = tuple(parse_fault(text) for text in settings.faults)
+    check_cheat(settings.cheat)
     connections = Connections()
     sim = SimServer(settings, faults, connections)
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET

@@ -60,6 +60,7 @@ class SimSettings:
     capture_sizes: recorded CUDA graphs, told by `/server_info` as in vLLM's development mode; none: no such address.
     faults: as on the command line,
     `NAME[:ARG][@N|@N-M]`. script: raw texts that the model says instead of deciding, the last one again and again.
+    cheat: how the model earns what it did not (`pool.sim.cheats`), "" for an honest one.
     """
 
     host: str = "127.0.0.1"
@@ -80,3 +81,4 @@ class SimSettings:
     capture_sizes: tuple[int, ...] = ()
     faults: tuple[str, ...] = ()
     script: tuple[str, ...] = ()
+    cheat: str = ""

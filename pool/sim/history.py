@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pool.sim.listing import FileView, refused
+from pool.sim.say import Call
 from pool.sim.template import calls_of, text_of
 from pool.sim.testrun import TestRun, parse_run
 from pool.sim.toolbox import Role, Toolbox
@@ -116,6 +117,19 @@ def read_story(messages: Sequence[Mapping[str, Any]], box: Toolbox, closings: tu
             case _:
                 pass
     return story
+
+
+def function_results(messages: Sequence[Mapping[str, Any]]) -> list[tuple[Call, str]]:
+    """Calls since the user's last words that have a result, with it."""
+    results = _results(messages)
+    last = max((at for at, message in enumerate(messages) if message.get("role") == "user"), default=-1)
+    return [
+        (Call(name, arguments), results[at, position])
+        for at, message in enumerate(messages)
+        if at > last and message.get("role") == "assistant"
+        for position, (_, name, arguments) in enumerate(calls_of(message))
+        if (at, position) in results
+    ]
 
 
 def _results(messages: Sequence[Mapping[str, Any]]) -> dict[tuple[int, int], str]:

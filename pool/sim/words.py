@@ -98,6 +98,11 @@ def changes(story: Story) -> str:
     return f"I made {_number(len(story.edits), 'change')} in {_listed(list(paths))}."
 
 
+def no_function() -> str:
+    """Where no function fits what is asked for."""
+    return f"None of the functions that I have can do this. {WHO}"
+
+
 def about_file(path: str, text: str) -> str:
     """What a file holds, for a prompt that only names it."""
     lines = text.splitlines()

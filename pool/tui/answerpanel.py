@@ -119,6 +119,8 @@ class AnswerPanel(Widget, Generic[Q, A], can_focus=True):
         place = self._waiting.index(entry)
         was_shown = place == self._at
         del self._waiting[place]
+        if not self.is_attached:
+            return  # The app is gone; its run goes on, and somebody else has answered.
         if place < self._at:
             self._at -= 1
         if was_shown:

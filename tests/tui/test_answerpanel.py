@@ -211,6 +211,17 @@ async def test_a_question_that_is_cancelled_goes_and_the_next_shows() -> None:
         assert not app.approval.has_class("open")
 
 
+async def test_a_question_that_is_answered_elsewhere_after_the_app_is_gone_ends_in_peace() -> None:
+    app = Panels()
+    async with app.run_test() as pilot:
+        asking = asyncio.create_task(app.approval.ask(request("one")))
+        await settled(pilot)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert app.approval.waiting == 0
+
+
 async def test_questions_by_digit_in_own_words_and_declined() -> None:
     app = Panels()
     question = Question("q", "Which one?", ("red", "blue"))

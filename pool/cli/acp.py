@@ -32,7 +32,7 @@ def parser() -> argparse.ArgumentParser:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    add_session_flags(p)
+    add_session_flags(p, by_client=True)
     p.add_argument("--trace", metavar="FILE", help="keep the raw bytes of each reply (keys removed) in FILE")
     p.add_argument(
         "--trust-mcp",

@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 
 EXIT_USAGE = 2
 
+WITH_AGENT = frozenset(
+    {"agent", "prompt", "dir", "theme", "on_hangup", "resume", "continue_last", "profile", "base_url", "model", "trace"}
+)
+"""Flags that may stand beside `--agent`; those of the server are for Pool's own agent, after `/agent pool`."""
+
 
 def parser() -> argparse.ArgumentParser:
     """The flags of `pool` without a command."""
@@ -60,7 +65,7 @@ def main(argv: Sequence[str]) -> int:
         args = parser().parse_args(list(argv))
     except SystemExit as error:
         return int(error.code or 0)
-    agent = _agent(args.agent) if args.agent else None
+    agent = _agent(args) if args.agent else None
     if isinstance(agent, str):
         sys.stderr.write(f"pool: {agent}\n")
         return EXIT_USAGE
@@ -70,7 +75,8 @@ def main(argv: Sequence[str]) -> int:
     give_back_prompt(args)
     try:
         settings = settings_from(args, program="pool", interactive=True, covered=True)
-        settings = started_in(args, settings, as_text(" ".join(args.prompt)), "pool")
+        if agent is None:
+            settings = started_in(args, settings, as_text(" ".join(args.prompt)), "pool")
     except SettingsError as error:
         sys.stderr.write(safe(f"pool: {error}", terminal=True) + "\n")
         return EXIT_USAGE
@@ -101,12 +107,16 @@ def show(
     return run_app(settings, question, prompt=prompt, own_themes=own_themes(), attachment=attachment, outlive=_outlive)
 
 
-def _agent(name: str) -> AgentDescription | str:
-    """The other agent of that name, or why it cannot be had, with what to do about it."""
+def _agent(args: argparse.Namespace) -> AgentDescription | str:
+    """The other agent that is wanted, or why it cannot be had, with what to do about it."""
     from pool.facekit.agents.descriptions import AgentError, installed_agent
 
+    usual = vars(parser().parse_args([]))
+    if idle := sorted(name for name, value in vars(args).items() if name not in WITH_AGENT and value != usual[name]):
+        flags = ", ".join("--" + name.replace("_", "-") for name in idle)
+        return f"{flags} would hold for Pool's own agent only; another one works outside of its rules and its sandbox"
     try:
-        return installed_agent(name, os.environ)
+        return installed_agent(args.agent, os.environ)
     except AgentError as error:
         lines = (str(error), f"  {error.remedy}" if error.remedy else "")
         return "\n".join(safe(line, terminal=True) for line in lines if line)

@@ -50,6 +50,9 @@ class Driver:
     """The agent, where it is another than Pool's own."""
 
     attached = False
+    steers = True
+    """Whether something can be said to a run that works."""
+
     ended = False
 
     def __init__(

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 
 MOST_DIGITS = 12
 
 
-def add_session_flags(p: argparse.ArgumentParser) -> None:
-    """Add them. `settings_from` reads what they gave."""
-    p.add_argument("-C", "--dir", metavar="DIR", default=".", help="workspace folder (default: this one)")
+def add_session_flags(p: argparse.ArgumentParser, *, by_client: bool = False) -> None:
+    """Add them. `settings_from` reads what they gave.
+
+    by_client: folder and session are a client's to say, so flags for them are known, but not shown.
+    """
+
+    def shown(words: str) -> str:
+        return argparse.SUPPRESS if by_client else words
+
+    p.add_argument("-C", "--dir", metavar="DIR", default=".", help=shown("workspace folder (default: this one)"))
     p.add_argument("--profile", metavar="NAME", default="", help="night, spark, or one of yours (pool config)")
     p.add_argument("--base-url", metavar="URL", help="server, such as http://127.0.0.1:8000 (POOL_BASE_URL)")
     p.add_argument("--model", metavar="ID", help="model id, or PROFILE:ID for one of a profile's (POOL_MODEL)")
@@ -40,12 +48,13 @@ def add_session_flags(p: argparse.ArgumentParser) -> None:
     p.add_argument(
         "--wait-server", type=seconds_flag, metavar="S", help="wait so long for a server that is away (default 60)"
     )
-    p.add_argument("-c", "--continue", dest="continue_last", action="store_true", help="go on with this folder's last")
-    p.add_argument(
-        "-r", "--resume", metavar="ID", default="", help="go on with a session, by the beginning or end of its id"
-    )
-    p.add_argument("--fork", metavar="ID[@N]", default="", help="go on with a copy of a session, from before prompt N")
-    add_worktree_flags(p)
+    go_on = shown("go on with this folder's last")
+    p.add_argument("-c", "--continue", dest="continue_last", action="store_true", help=go_on)
+    go_on = shown("go on with a session, by the beginning or end of its id")
+    p.add_argument("-r", "--resume", metavar="ID", default="", help=go_on)
+    go_on = shown("go on with a copy of a session, from before prompt N")
+    p.add_argument("--fork", metavar="ID[@N]", default="", help=go_on)
+    add_worktree_flags(p, shown)
     p.add_argument("--ephemeral", action="store_true", help="keep no session on disk, or nothing more of the one named")
     p.add_argument("--plan", action="store_true", help="change nothing, only plan: the same as --mode plan")
     p.add_argument("--mcp", metavar="NAME", action="append", default=[], help="use only these MCP servers (pool mcp)")
@@ -55,16 +64,18 @@ def add_session_flags(p: argparse.ArgumentParser) -> None:
     p.add_argument("--no-tools", type=_names, metavar="LIST", default=(), help="all tools but these")
 
 
-def add_worktree_flags(p: argparse.ArgumentParser) -> None:
-    """Flags of everything that begins a session."""
+def add_worktree_flags(p: argparse.ArgumentParser, shown: Callable[[str], str] = str) -> None:
+    """Flags of everything that begins a session. shown gives the words of the help."""
     p.add_argument(
         "--worktree",
         metavar="BRANCH",
         nargs="?",
         const="",
-        help="work in a git worktree of its own beside the repository, on this branch or a new one (--worktree=BRANCH)",
+        help=shown(
+            "work in a git worktree of its own beside the repository, on this branch or a new one (--worktree=BRANCH)"
+        ),
     )
-    p.add_argument("--worktree-with-changes", action="store_true", help="copy what is not committed there too")
+    p.add_argument("--worktree-with-changes", action="store_true", help=shown("copy what is not committed there too"))
 
 
 def add_git_flags(p: argparse.ArgumentParser) -> None:

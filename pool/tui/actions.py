@@ -22,7 +22,7 @@ from pool.facekit.skillwords import skills_for
 from pool.tui.askline import AskLine
 from pool.tui.attention import window_title
 from pool.tui.completion import Offer
-from pool.tui.helptext import help_text, welcome_text
+from pool.tui.helptext import commands_help, help_text, welcome_text
 from pool.tui.lines import STOPPING
 from pool.tui.note import Note
 from pool.tui.openers import COMMAND_MARK, Panels
@@ -347,7 +347,7 @@ class Actions:
         self._app.feed.replay(rows)
         self.shell.earlier(rows)
         driver = self._app.driver
-        if (glance := driver.glance()) is not None and not driver.attached:
+        if (glance := driver.glance()) is not None and not driver.attached and driver.agent is None:
             self.say(going_on_words(driver.kept_session, glance.mode))
 
     def watch_server(self) -> None:
@@ -433,7 +433,10 @@ class Actions:
         """Keys and commands."""
         conversation = self._app.driver.conversation
         own = conversation.session.skills.found.commands.commands if conversation else ()
-        self._app.push_screen(Pager("Help", help_text(self._app.keys, own, width=self._app.size.width)))
+        commands = [(f"/{command.name} {command.hint}".rstrip(), command.description) for command in own]
+        others = self._app.driver.command_offers(COMMAND_MARK)
+        known = commands_help() + commands if others is None else others
+        self._app.push_screen(Pager("Help", help_text(self._app.keys, known, width=self._app.size.width)))
 
     def search_history(self) -> None:
         """Pick one of the prompts sent before."""

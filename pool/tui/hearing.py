@@ -80,6 +80,7 @@ class Hearing:
         app.actions.show_queue()
         busy = app.activity.busy
         app.line.run(busy)
+        app.box.steers = app.driver.steers
         app.box.busy = busy
 
     def show_status(self) -> None:

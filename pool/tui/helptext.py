@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -14,9 +13,6 @@ from pool import __version__
 from pool.facekit.homely import homely
 from pool.facekit.plain import plain
 from pool.tui.keys import APP_KEYS, PROMPT_KEYS, Bound, shown
-
-if TYPE_CHECKING:
-    from pool.extend.customcommands.command import CustomCommand
 
 NAME_COLUMNS = 24
 NARROW_COLUMNS = 64
@@ -39,13 +35,22 @@ def welcome_text(workspace: Path) -> str:
     return f"Pool {__version__} in {homely(workspace)}   ·   ? help   / commands   @ files   ! shell"
 
 
-def help_text(bound: Bound, own: Sequence[CustomCommand] = (), *, width: int = 0) -> RenderableType:
-    """Keys as they are bound, marks and commands, also those of one's own, in two columns. It is data, not markup.
+def commands_help() -> list[tuple[str, str]]:
+    """Pool's own commands with their aliases and arguments, each with a line about it."""
+    from pool.agent.commands import COMMANDS
+
+    rows = list[tuple[str, str]]()
+    for command in COMMANDS:
+        names = " ".join(f"/{n}" for n in (command.name, *command.aliases))
+        rows.append((f"{names} {command.hint}".rstrip(), command.help))
+    return rows
+
+
+def help_text(bound: Bound, commands: Sequence[tuple[str, str]], *, width: int = 0) -> RenderableType:
+    """Keys as they are bound, marks and commands, each with a line about it, in two columns. It is data, not markup.
 
     width is that of the window, 0 for a wide one: in a narrow one the names' column is narrower, too.
     """
-    from pool.agent.commands import COMMANDS
-
     rows = Table.grid(padding=(0, 2, 0, 0), pad_edge=False, expand=True)
     narrow = 0 < width < NARROW_COLUMNS
     rows.add_column(max_width=NARROW_NAME_COLUMNS if narrow else NAME_COLUMNS)
@@ -58,11 +63,8 @@ def help_text(bound: Bound, own: Sequence[CustomCommand] = (), *, width: int = 0
         for key in keys:
             _row(rows, ", ".join(map(shown, bound[key.id])), key.help)
     _heading(rows, "Commands")
-    for command in COMMANDS:
-        names = " ".join(f"/{n}" for n in (command.name, *command.aliases))
-        _row(rows, f"{names} {command.hint}".rstrip(), command.help)
-    for command in own:
-        _row(rows, plain(f"/{command.name} {command.hint}".rstrip()), plain(command.description))
+    for command, about in commands:
+        _row(rows, plain(command), plain(about))
     _heading(rows, "The mouse")
     _row(rows, "Shift", TERMINAL_SELECTION)
     return rows

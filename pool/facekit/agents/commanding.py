@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pool.agent.commands import Action, ActionKind, CommandResult, Rows
+from pool.agent.commands import Action, ActionKind, Ask, Choice, CommandResult, Rows
 from pool.facekit.agents.conversation import offered_names
 from pool.facekit.agents.descriptions import AgentError
+from pool.facekit.agents.earlier import listed
 
 if TYPE_CHECKING:
     from pool.facekit.agents.driving import AgentDriver
@@ -20,11 +21,22 @@ OWN = (
     ("/mode", "NAME  the agent's modes, or choose one"),
     ("/new", "a new session; starts the agent again"),
     ("/quit", "leave; the agent ends"),
+    ("/resume", "ID  go on with another session of the agent's"),
     ("/status", "the agent, its model and mode, where it works"),
     ("/stop", "cancel what the agent does"),
     ("/theme", "NAME  colours"),
 )
 """Pool's commands in such a conversation. A command of the agent's with the same name is not reached."""
+
+OF_A_FACE = {
+    "quit": ActionKind.QUIT,
+    "exit": ActionKind.QUIT,
+    "q": ActionKind.QUIT,
+    "new": ActionKind.NEW,
+    "agent": ActionKind.AGENT,
+    "theme": ActionKind.THEME,
+}
+"""Commands that only a face can do."""
 
 
 def offers(line: str, driver: AgentDriver) -> Sequence[tuple[str, str]]:
@@ -51,21 +63,17 @@ async def _done(name: str, rest: str, line: str, driver: AgentDriver) -> Command
     talk = driver.talk
     if talk is None:
         return CommandResult(("the agent has been left",), ok=False)
+    if name in OF_A_FACE:
+        return CommandResult(action=Action(OF_A_FACE[name], rest))
     match name:
-        case "quit" | "exit" | "q":
-            return CommandResult(action=Action(ActionKind.QUIT))
-        case "new":
-            return CommandResult(action=Action(ActionKind.NEW))
-        case "agent":
-            return CommandResult(action=Action(ActionKind.AGENT, rest))
-        case "theme":
-            return CommandResult(action=Action(ActionKind.THEME, rest))
         case "help":
             return CommandResult(action=Action(ActionKind.OPEN, "/help"))
         case "copy" if talk.last_answer:
             return CommandResult(action=Action(ActionKind.COPY, talk.last_answer))
         case "copy":
             return CommandResult(("there is no answer to copy yet",), ok=False)
+        case "resume":
+            return await _resume(rest, driver)
         case "stop":
             return CommandResult(() if talk.stop() else ("nothing works",))
         case "status":
@@ -98,6 +106,21 @@ def _status(driver: AgentDriver) -> CommandResult:
         f"in {driver.settings.workspace}, outside Pool's sandbox",
     )
     return CommandResult(lines)
+
+
+async def _resume(session: str, driver: AgentDriver) -> CommandResult:
+    talk = driver.talk
+    assert talk is not None
+    if talk.busy:
+        return CommandResult(("the agent works: /stop first",), ok=False)
+    if session:
+        return CommandResult(action=Action(ActionKind.RESUME, session))
+    found = await listed(talk.connection, driver.settings.workspace)
+    others = [one for one in found if one.id != talk.connection.session]
+    if not others:
+        return CommandResult((f"{driver.agent.title} has no other session in this folder",))
+    choices = [Choice(f"{one.title or one.id}  {one.changed}".rstrip(), f"/resume {one.id}") for one in others]
+    return CommandResult(ask=Ask("Sessions of the agent's", (*choices, Choice("none of them"))))
 
 
 async def _log_in(method: str, driver: AgentDriver) -> CommandResult:

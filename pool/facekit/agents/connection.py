@@ -10,6 +10,7 @@ from typing import Any
 from pool import __version__
 from pool.extend.acp.errors import Gone, RpcError
 from pool.extend.acp.peer import Handler, Peer
+from pool.facekit.agents.abilities import Abilities, abilities_of
 from pool.facekit.agents.descriptions import AgentDescription, AgentError
 from pool.facekit.agents.process import AgentProcess
 from pool.facekit.agents.translating import Json, row_of, rows_of
@@ -51,6 +52,7 @@ class AgentConnection:
         self.session = ""
         self.version = ""
         self.methods: tuple[AuthMethod, ...] = ()
+        self.abilities = Abilities()
         self.opened: Json = {}
         self._folder = folder
         self._on_end = on_end
@@ -65,11 +67,12 @@ class AgentConnection:
     async def start(self) -> None:
         """Start it and let it say what it is. Raises `AgentError`."""
         await self._process.start(self.agent, self._folder)
+        files = self.agent.files
         said = await self.ask(
             "initialize",
             {
                 "protocolVersion": PROTOCOL_VERSION,
-                "clientCapabilities": {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": False},
+                "clientCapabilities": {"fs": {"readTextFile": files, "writeTextFile": files}, "terminal": False},
                 "clientInfo": {"name": "pool", "title": "Pool", "version": __version__},
             },
             START_SECONDS,
@@ -81,19 +84,31 @@ class AgentConnection:
                 "bring both up to date",
             )
         self.version = clip(one_line(str(row_of(row.get("agentInfo")).get("version") or "")), WORDS_CHARS)
+        self.abilities = abilities_of(row)
         self.methods = tuple(
             AuthMethod(str(one.get("id")), one_line(str(one.get("name") or one.get("id"))), _about(one))
             for one in rows_of(row.get("authMethods"))
         )
 
-    async def open(self) -> None:
-        """Open a session. Raises `LoginWanted`, `AgentError`."""
-        opened = await self.ask("session/new", {"cwd": str(self._folder), "mcpServers": []}, SESSION_SECONDS)
-        self.opened = row_of(opened)
+    async def open(self, earlier: str = "") -> None:
+        """Open a session, or go on with an earlier one of the agent's. Raises `LoginWanted`, `AgentError`."""
+        place: Json = {"cwd": str(self._folder), "mcpServers": []}
+        if earlier:
+            await self._go_on(earlier, place)
+            return
+        self.opened = row_of(await self.ask("session/new", place, SESSION_SECONDS))
         session = self.opened.get("sessionId")
         if not isinstance(session, str) or not session:
             raise AgentError(f"{self.agent.title} opened a session without an id", AGAIN)
         self.session = session
+
+    async def _go_on(self, earlier: str, place: Json) -> None:
+        if not (self.abilities.loads or self.abilities.resumes):
+            raise AgentError(f"{self.agent.title} cannot go on with an earlier session", "/new begins one")
+        # What it tells of the session comes before the answer, and is about this id.
+        self.session = earlier
+        method = "session/load" if self.abilities.loads else "session/resume"
+        self.opened = row_of(await self.ask(method, {"sessionId": earlier, **place}, SESSION_SECONDS))
 
     async def log_in(self, method: str) -> None:
         """Log in by one of its methods. Raises `AgentError`."""

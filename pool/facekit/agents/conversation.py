@@ -28,8 +28,10 @@ from pool.events import (
 from pool.extend.acp.peer import Handler
 from pool.facekit.agents.connection import AGAIN, AgentConnection
 from pool.facekit.agents.descriptions import AgentError
+from pool.facekit.agents.earlier import Retelling
 from pool.facekit.agents.files import AgentFiles
 from pool.facekit.agents.permissions import Permissions
+from pool.facekit.agents.steering import Steering
 from pool.facekit.agents.translating import Json, Translator, row_of, rows_of
 from pool.facekit.clean import one_line
 from pool.facekit.glance import OUTSIDE, Glance
@@ -95,6 +97,9 @@ class AgentConversation:
         self._calls = Translator(folder)
         self._files = AgentFiles(folder)
         self._permissions = Permissions(approver, self._calls, folder, self.tell)
+        self._steering = Steering(connection, self.tell, self._queue_changed)
+        self._ending = False
+        self._retelling: Retelling | None = None
         methods: dict[str, Handler] = {
             "session/request_permission": self._permissions.asked,
             "fs/read_text_file": self._files.read,
@@ -104,9 +109,14 @@ class AgentConversation:
 
     # -- opening and closing
 
-    def opened(self) -> None:
-        """The session is open: what it said then holds."""
+    def retell(self) -> None:
+        """Keep what the agent tells from now on as the past of the session that is opened."""
+        self._retelling = Retelling(self._folder)
+
+    def opened(self) -> Sequence[dict[str, Any]]:
+        """The session is open: what it said then holds. What was told of its past, as rows of a session's log."""
         self.alive = True
+        retelling, self._retelling = self._retelling, None
         said = self.connection.opened
         modes = row_of(said.get("modes"))
         self.modes = tuple(_offered(one, "id") for one in rows_of(modes.get("availableModes")))
@@ -116,6 +126,7 @@ class AgentConversation:
         named = {one.get("modelId"): one.get("name") for one in rows_of(models.get("availableModels"))}
         self.model = one_line(str(named.get(current) or current or ""))
         self._take_options(said.get("configOptions"))
+        return retelling.rows() if retelling is not None else ()
 
     async def close(self) -> None:
         """End the agent with all it started."""
@@ -123,6 +134,7 @@ class AgentConversation:
         if self._watch is not None:
             self._watch.cancel()
         self._permissions.cancel()
+        self._steering.close()
         await self.connection.close()
         self._files.close()
 
@@ -145,12 +157,14 @@ class AgentConversation:
         return tuple(self._queue)
 
     def waiting_steering(self) -> tuple[str, ...]:
-        """Nothing: the protocol has no way to say something to a run."""
-        return ()
+        """What was said to the run and it does not have yet."""
+        return self._steering.waiting()
 
     def steer(self, text: str) -> bool:
-        """Never: what is said meanwhile waits for the end of the run."""
-        return False
+        """Say something to the run; False where none works, or where the agent has no way for that."""
+        if not self.busy or not self.alive or self._ending or self._stopped:
+            return False
+        return self._steering.say(text)
 
     def queue(self, prompt: str) -> None:
         """Keep a prompt for after the run."""
@@ -205,22 +219,22 @@ class AgentConversation:
     async def _turn(self, prompt: str) -> RunFinished:
         agent = self.connection.agent
         self._run, self.busy, self._stopped, self._chars = new_id(), True, False, 0
+        self._ending = False
         self._answer.clear()
         began = time.monotonic()
         self.tell(RunStarted(prompt, str(self._folder), self.model, agent.title, self.mode, OUTSIDE))
         self.tell(Waiting("agent", agent.title))
-        detail = ""
         try:
             reason, detail = await self._ended(prompt)
-        except AgentError as error:
-            reason = StopReason.INTERRUPTED if self._stopped else StopReason.SERVER_FAILED
-            detail = str(error)
-            if self.alive and not self._stopped:
-                self.tell(Notice("error", detail, error.remedy))
-        finally:
-            self.busy = False
             if self._watch is not None:
                 self._watch.cancel()
+            self._ending = True
+            # What the run did not take is worked after it, before what waited for its end.
+            if left := await self._steering.left():
+                self._queue[:0] = left
+                self._queue_changed()
+        finally:
+            self.busy = False
             self._calls.calls.clear()
         seconds = time.monotonic() - began
         usage = Usage(prompt=self.used, estimated=True)
@@ -231,6 +245,17 @@ class AgentConversation:
         return finished
 
     async def _ended(self, prompt: str) -> tuple[StopReason, str]:
+        """How the turn ended, and what there is to say of it."""
+        try:
+            return await self._answered(prompt)
+        except AgentError as error:
+            if self._stopped:
+                return StopReason.INTERRUPTED, str(error)
+            if self.alive:
+                self.tell(Notice("error", str(error), error.remedy))
+            return StopReason.SERVER_FAILED, str(error)
+
+    async def _answered(self, prompt: str) -> tuple[StopReason, str]:
         if not self.alive:
             raise AgentError(f"{self.connection.agent.title} does not run", AGAIN)
         params = {"sessionId": self.connection.session, "prompt": [{"type": "text", "text": prompt}]}
@@ -262,6 +287,10 @@ class AgentConversation:
                 self._take_options(update.get("configOptions"))
             case "usage_update":
                 self.used, self.window = _tokens(update.get("used")), _tokens(update.get("size"))
+            case "session_info_update":
+                self._steering.heard(update)
+            case _ if self._retelling is not None:
+                self._retelling.take(update)
             case _ if self.busy:
                 self._show(update)
             case _:

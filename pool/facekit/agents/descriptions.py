@@ -20,7 +20,7 @@ OWN_FOLDER = "agents-acp"
 KNOWN_FOLDER = Path(__file__).with_name("known")
 MOST_BYTES = 64 * 1024
 _TEXTS = ("title", "install", "login")
-_KEYS = frozenset({*_TEXTS, "command", "env"})
+_KEYS = frozenset({*_TEXTS, "command", "env", "files"})
 
 
 class AgentError(Exception):
@@ -36,7 +36,7 @@ class AgentDescription:
     """An agent. command is its program and arguments, env is added to the environment that Pool has.
 
     install says how the program is had, login how one logs in, each "" where nothing is known. file is where it is
-    described.
+    described. files: it is offered the workspace's files through Pool; some have faults of their own there.
     """
 
     name: str
@@ -46,6 +46,7 @@ class AgentDescription:
     install: str
     login: str
     file: Path
+    files: bool = True
 
     def program(self, environ: Mapping[str, str]) -> str:
         """The program's path, "" if it is not installed. A program is never looked for in the working folder."""
@@ -121,5 +122,8 @@ def _described(file: Path, values: Mapping[str, Any], remedy: str) -> AgentDescr
     for key in _TEXTS:
         if not isinstance(values.get(key, ""), str):
             raise AgentError(f"{file}: {key} has to be a text", remedy)
+    files = values.get("files", True)
+    if not isinstance(files, bool):
+        raise AgentError(f"{file}: files has to be true or false", remedy)
     title, install, login = (str(values.get(key, "")) for key in _TEXTS)
-    return AgentDescription(file.stem, title or file.stem, command, pairs, install, login, file)
+    return AgentDescription(file.stem, title or file.stem, command, pairs, install, login, file, files)

@@ -13,6 +13,8 @@ from pool.facekit.activity import time_words
 from pool.facekit.agents.connection import AgentConnection, LoginWanted
 from pool.facekit.agents.conversation import AgentConversation
 from pool.facekit.agents.descriptions import AgentDescription, AgentError
+from pool.facekit.agents.earlier import listed
+from pool.facekit.clean import one_line
 from pool.facekit.glance import Glance
 from pool.ports import Approver
 from pool.stops import STOP_TABLE
@@ -53,6 +55,7 @@ class AgentDriver:
         self.failure_code = 0
         self._approver = approver
         self._on_event = on_event
+        self._on_earlier = on_earlier
         self._on_open = on_open
         self._on_failed = on_failed
         self._task: asyncio.Task[None] | None = None
@@ -62,6 +65,11 @@ class AgentDriver:
         connection = AgentConnection(self.agent, self.settings.workspace, self._gone)
         self.talk = AgentConversation(connection, self.settings.workspace, self._approver, self._on_event)
         self._task = asyncio.create_task(self._open(self.talk))
+
+    @property
+    def steers(self) -> bool:
+        """Whether something can be said to a run that works."""
+        return self.talk is not None and bool(self.talk.connection.abilities.steers)
 
     @property
     def opening(self) -> bool:
@@ -133,7 +141,10 @@ class AgentDriver:
         try:
             if not started:
                 await connection.start()
-            await connection.open()
+            earlier = await self._earlier(connection)
+            if earlier:
+                talk.retell()
+            await connection.open(earlier)
         except LoginWanted as error:
             self._fail(str(error), error.remedy)
             return
@@ -142,7 +153,8 @@ class AgentDriver:
             await connection.close()
             return
         self.failure_code = 0
-        talk.opened()
+        if told := talk.opened():
+            self._on_earlier(told)
         title = f"{self.agent.title} {connection.version}".strip()
         talk.tell(
             Notice(
@@ -150,7 +162,16 @@ class AgentDriver:
                 f"{title} works outside Pool's sandbox: it has your own rights, and asks you only what it wants to",
             )
         )
+        if earlier:
+            talk.tell(Notice("info", f"going on with {self.agent.title}'s session {one_line(earlier)}"))
         self._on_open()
+
+    async def _earlier(self, connection: AgentConnection) -> str:
+        """The session to go on with, "" for a new one. Raises `AgentError`."""
+        if self.settings.resume or not self.settings.continue_last:
+            return self.settings.resume
+        found = await listed(connection, self.settings.workspace)
+        return found[0].id if found else ""
 
     def _gone(self, why: str) -> None:
         talk = self.talk

@@ -93,7 +93,7 @@ class Call:
 
     def text(self) -> str:
         """The output: the texts of its content, else what the agent gives raw."""
-        texts = [_text(part.get("content")) for part in self.content if part.get("type") == "content"]
+        texts = [text_of(part.get("content")) for part in self.content if part.get("type") == "content"]
         if texts := [unfenced(text) for text in texts if text.strip()]:
             return clip("\n".join(texts), OUTPUT_CHARS)
         match self.output:
@@ -120,9 +120,9 @@ class Translator:
     def of(self, update: Json) -> Iterator[tuple[Body, str]]:
         """The events of an update, each with the id of the call that it belongs to, "" for none."""
         match update.get("sessionUpdate"):
-            case "agent_message_chunk" if text := _text(update.get("content")):
+            case "agent_message_chunk" if text := text_of(update.get("content")):
                 yield ContentDelta(text), ""
-            case "agent_thought_chunk" if text := _text(update.get("content")):
+            case "agent_thought_chunk" if text := text_of(update.get("content")):
                 yield ReasoningDelta(text), ""
             case "tool_call" | "tool_call_update":
                 yield from self._call(update)
@@ -191,7 +191,7 @@ def unfenced(text: str) -> str:
     return text
 
 
-def _text(content: Any) -> str:
+def text_of(content: Any) -> str:
     """The text of a content block; of another kind, what it is."""
     block = row_of(content)
     match block.get("type"):

@@ -39,6 +39,7 @@ class AttachedDriver:
     conversation = None
     lacks_server = False
     attached = True
+    steers = True
     agent = None
 
     def __init__(

@@ -99,7 +99,8 @@ class Feed:
                     self._remark(body)
 
     def replay(self, rows: Iterable[dict[str, Any]]) -> None:
-        """Show what a log's rows tell. Blocks are laid out when they are looked at."""
+        """Show what a log's rows tell from its beginning. Blocks are laid out when they are looked at."""
+        self._turn, self._streamed, self._in_run = [], False, False
         for event in events_of(rows):
             if isinstance(event.body, UserCommand):
                 self._to.add(Note(event.body.output, title=f"! {event.body.command} · {event.body.ended}"))

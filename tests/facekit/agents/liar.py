@@ -129,20 +129,58 @@ def child() -> None:
     update("agent_message_chunk", content=text(str(started.pid)))
 
 
+def listen() -> None:
+    """Hear two words of the person's; the second one is not taken."""
+    for outcome in ("injected", "promptRequired"):
+        update("agent_message_chunk", content=text("? "))
+        row = json.loads(sys.stdin.readline())
+        params = row["params"]
+        update("agent_message_chunk", content=text(f"{row['method']} {params['prompt'][0]['text']}; "))
+        if outcome == "injected" and "inputId" in params:
+            update("session_info_update", _meta={"poolside/clientInputId": params["inputId"]})
+        send({"id": row["id"], "result": {"outcome": outcome}})
+
+
+def tell() -> None:
+    """What an earlier session was."""
+    update("user_message_chunk", content=text("Mend "), messageId="1")
+    update("user_message_chunk", content=text("it."), messageId="1")
+    update("agent_thought_chunk", content=text("Hm."))
+    call = {"toolCallId": "c", "title": "Read a.txt", "kind": "read"}
+    update("tool_call", status="pending", **call)
+    update("tool_call_update", toolCallId="c", status="completed", rawOutput="one")
+    update("agent_message_chunk", content=text("Done."))
+    update("plan", entries=[{"content": "mend", "status": "completed"}])
+
+
 DEEDS: dict[str, Callable[[], str | None]] = {
-    deed.__name__: deed for deed in (edit, wait, files, odd, flood, huge, die, deaf, child)
+    deed.__name__: deed for deed in (edit, wait, files, odd, flood, huge, die, deaf, child, listen)
 }
+
+
+def abilities() -> Json:
+    keeps = "keeps" in sys.argv
+    extras: Json = {"steering": {"supported": "injects" in sys.argv}, "poolside/session_steer": "steers" in sys.argv}
+    return {"loadSession": keeps, "sessionCapabilities": {"list": {} if keeps else None}, "_meta": extras}
 
 
 def answer(row: Json) -> Json:
     match row["method"]:
         case "initialize":
             methods = [{"id": "key", "name": "API key"}]
-            return {"protocolVersion": 1, "agentInfo": {"name": "liar", "version": "7"}, "authMethods": methods}
+            said = {"protocolVersion": 1, "agentInfo": {"name": "liar", "version": "7"}, "authMethods": methods}
+            return said | {"agentCapabilities": abilities()}
         case "session/new":
             update("available_commands_update", availableCommands=[{"name": "review", "description": "reads"}, 4])
             modes = {"currentModeId": "calm", "availableModes": [{"id": "calm", "name": "Calm"}, {"id": "wild"}]}
             return {"sessionId": "s", "modes": modes}
+        case "session/list":
+            page = row["params"].get("cursor", "")
+            rows = [{"sessionId": f"{n}{page}", "cwd": os.getcwd(), "title": "t\x1b"} for n in ("s", "old")]
+            return {"sessions": [*rows, {"sessionId": "far", "cwd": "/far"}, 5], "nextCursor": f"{page}x"}
+        case "session/load":
+            tell()
+            return {}
         case "session/prompt":
             deed = DEEDS[row["params"]["prompt"][0]["text"].split()[0]]
             return {"stopReason": deed() or "end_turn"}

@@ -62,6 +62,7 @@ def test_a_program_is_never_taken_from_the_working_folder(own: Path, monkeypatch
         ("command = [", "is no TOML"),
         ('command = "x"', "command has to be a list"),
         ('command = ["x", 1]', "command has to be a list"),
+        ('command = ["x"]\nfiles = "no"', "files has to be true or false"),
         ('command = ["x"]\nenv = ["A"]', "env has to be a table"),
         ('command = ["x"]\n[env]\nA = 1', "env has to be a table"),
         ('command = ["x"]\ntitle = 1', "title has to be a text"),
@@ -84,3 +85,5 @@ def test_an_agent_that_is_not_there_is_refused_before_the_interface_opens(
     assert "no agent is called 'nobody'" in capsys.readouterr().err
     assert main(["--agent", "gemini"]) == 2
     assert "npm install -g @google/gemini-cli" in capsys.readouterr().err
+    assert main(["--agent", "gemini", "--sandbox", "required", "--plan"]) == 2
+    assert "--plan, --sandbox would hold for Pool's own agent only" in capsys.readouterr().err

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import subprocess
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
@@ -30,6 +31,7 @@ from pool.events import (
     ReasoningDelta,
     RunFinished,
     RunStarted,
+    Steered,
     TodoChanged,
     TodoItem,
 )
@@ -53,6 +55,7 @@ class Desk:
 
     driver: AgentDriver
     events: list[Event] = field(default_factory=list[Event])
+    earlier: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     failed: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     asked: list[ApprovalRequest] = field(default_factory=list[ApprovalRequest])
     remember: Remember | None = Remember.ONCE
@@ -82,23 +85,33 @@ class Desk:
         starts = [n for n, event in enumerate(self.events) if isinstance(event.body, RunStarted)]
         return [event.body for event in self.events[starts[-1] if starts else 0 :] if isinstance(event.body, kind)]
 
+    def all_of(self, kind: type[B]) -> list[B]:
+        """Bodies of a kind, of all prompts."""
+        return [event.body for event in self.events if isinstance(event.body, kind)]
+
+    async def until(self, test: Callable[[], bool]) -> None:
+        """Wait until what was told makes a test true."""
+        async with asyncio.timeout(WAIT_SECONDS):
+            while not test():
+                await asyncio.sleep(0)
+
     @property
     def said(self) -> str:
         return "".join(body.text for body in self.of(ContentDelta))
 
 
 @contextlib.asynccontextmanager
-async def at_desk(folder: Path, *words: str, program: str = sys.executable) -> AsyncGenerator[Desk]:
+async def at_desk(folder: Path, *words: str, program: str = sys.executable, **changes: Any) -> AsyncGenerator[Desk]:
     """A desk at an agent whose session is open, or could not be opened."""
     command = (program, "-I", "-S", str(LIAR), *words)
     agent = AgentDescription("liar", "Liar", command, (("OWN", "1"),), "get it", "say please", LIAR)
     desk: list[Desk] = []
     driver = AgentDriver(
         agent,
-        Settings(workspace=folder),
+        Settings(workspace=folder, **changes),
         _Approver(desk),
         on_event=lambda event: desk[0].events.append(event),
-        on_earlier=lambda rows: None,
+        on_earlier=lambda rows: desk[0].earlier.extend(rows),
         on_open=lambda: desk[0].settled.set(),
         on_failed=lambda why, remedy: desk[0].fail(why, remedy),
     )
@@ -247,7 +260,7 @@ async def test_a_login_is_offered_and_taken(folder: Path) -> None:
 
 async def test_commands_are_the_agents_and_a_few_of_pools(folder: Path) -> None:
     async with at_desk(folder) as desk:
-        assert desk.driver.command_offers("/r") == [("/review", "reads")]
+        assert desk.driver.command_offers("/rev") == [("/review", "reads")]
         action = (await desk.driver.execute("/review all")).action
         assert action is not None
         assert (action.kind.value, action.value) == ("submit", "/review all")
@@ -256,6 +269,48 @@ async def test_commands_are_the_agents_and_a_few_of_pools(folder: Path) -> None:
         glance = desk.driver.glance()
         assert glance is not None
         assert glance.own_mode == "wild"
+
+
+@pytest.mark.parametrize(("word", "method"), [("steers", "_poolside/session_steer"), ("injects", "_session/steering")])
+async def test_words_reach_a_run_where_the_agent_takes_them(folder: Path, word: str, method: str) -> None:
+    async with at_desk(folder, word) as desk:
+        talk = desk.driver.talk
+        assert talk is not None
+        assert desk.driver.steers
+        assert not talk.steer("too early")
+        run = asyncio.create_task(desk.prompt("listen"))
+        await desk.until(lambda: desk.said == "? ")
+        assert not talk.steer("/review")
+        assert talk.steer("odd first")
+        assert talk.waiting_steering() == ("odd first",)
+        await desk.until(lambda: desk.said.endswith("; ? "))
+        await desk.until(lambda: desk.of(Steered) == [Steered("odd first")])
+        assert talk.steer("odd second")
+        # What the run did not take is worked after it.
+        await run
+        assert [body.prompt for body in desk.all_of(RunStarted)] == ["listen", "odd second"]
+        assert f"{method} odd second" in "".join(body.text for body in desk.all_of(ContentDelta))
+        assert talk.waiting_steering() == talk.queued() == ()
+
+
+async def test_an_earlier_session_is_told_again_and_gone_on_with(folder: Path) -> None:
+    async with at_desk(folder, "keeps", continue_last=True) as desk:
+        assert [row["type"] for row in desk.earlier] == [
+            *("message.added", "message.added", "call.proposed", "call.finished", "message.added", "todo.changed")
+        ]
+        assert json.loads(desk.earlier[0]["text"])["content"] == "Mend it."
+        assert desk.of(ContentDelta) == []
+        asked = (await desk.driver.execute("/resume")).ask
+        assert asked is not None
+        assert asked.choices[0].line == "/resume old"
+        assert "\x1b" not in asked.choices[0].label
+        assert not any("far" in choice.line for choice in asked.choices)
+        action = (await desk.driver.execute("/resume old")).action
+        assert action is not None
+        assert (action.kind.value, action.value) == ("resume", "old")
+        assert (await desk.prompt("odd")).reason is StopReason.COMPLETED
+    async with at_desk(folder, resume="old") as desk:
+        assert desk.failed == [("Liar cannot go on with an earlier session", "/new begins one")]
 
 
 async def test_all_that_an_agent_started_ends_with_it(folder: Path) -> None:

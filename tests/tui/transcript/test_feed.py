@@ -244,6 +244,12 @@ async def test_a_session_of_messages_only() -> None:
     assert without_times(rows) == ["▌ Is it?", "  ▸ Thought", "  Yes", "  ✓ read {} · 1 line"]
 
 
+async def test_a_session_of_messages_after_one_that_was_watched() -> None:
+    watched = told([TurnStarted(1, 1), ContentDelta("Watched.")])
+    rows = [to_dict(event) for event in told([MessageAdded("assistant", '{"content": "Read."}')])]
+    assert await shown(watched, rows) == ["  Watched.", "  Read."]
+
+
 async def test_of_a_reply_whose_beginning_was_missed_all_is_shown_in_the_end() -> None:
     events = told(
         [

@@ -70,7 +70,7 @@ class Artifacts:
 
     def _read(self, session: Session) -> Read:
         """The session as an export reads it: from its log, or from what was seen where no log is kept."""
-        from pool.headless.export import own_redactor
+        from pool.sessions.export.own import own_redactor
         from pool.sessions.export.session import read_rows_of, read_session
         from pool.sessions.store import SUFFIX, sessions_folder
 

@@ -1,0 +1,1 @@
+"""Evaluation: a model behind a server, or several, through suites of tasks."""

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from pool.tui.rest import REST
+
 ROOT = Path(__file__).parents[1]
 
 NEVER_AT_START = {
@@ -117,7 +119,7 @@ print(json.dumps(sorted(sys.modules)))
 
 PAINT = """
 import json, sys
-import pool.cli.interactive, pool.tui.app
+import pool.cli.interactive, pool.tui.command
 print(json.dumps(sorted(sys.modules)))
 """
 
@@ -179,3 +181,4 @@ def test_the_interface_paints_before_the_agent_is_imported(tmp_path: Path) -> No
     assert loaded & (NEVER_AT_START | ONLY_FOR_HTTP | WITH_THE_FIRST_ANSWER) == set()
     agents = {name for name in loaded if name.startswith(("pool.agent.loop", "pool.wire", "pool_tools."))}
     assert agents == {"pool_tools.home", "pool_tools.frozen"}
+    assert loaded & {*REST, "hashlib", "pool.events"} == set()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,12 +14,15 @@ from pool.cli.installation.program import Program, installed_program, remove_pro
 from pool.cli.installation.running import running
 from pool.facekit.live.place import PlaceError
 from pool.headless.asking import agreed
+from pool.headless.columns import terminal_columns
 from pool.headless.plain import one_line
 
 PROGRAM = "pool uninstall"
 EXIT_FAILED = 1
 EXIT_USAGE = 2
 NAME_COLUMNS = 14
+LEAST_COLUMNS = 40
+"""Sentences are not made narrower than this."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -89,7 +93,23 @@ def _list(program: Program, things: Sequence[Belonging]) -> None:
 def _left(here: Path, program: Program) -> None:
     print("These stay, as they are not Pool's alone or cannot be found from here:")
     for line in (*unreadable(), *stays(here), *([program.note] if program.note else [])):
-        print(f"  {one_line(line)}")
+        for part in _wrapped(one_line(line)):
+            print(part)
+
+
+def _wrapped(line: str) -> list[str]:
+    """A sentence as lines that fit the terminal; one line where that is no terminal."""
+    columns = terminal_columns()
+    if not columns:
+        return [f"  {line}"]
+    return textwrap.wrap(
+        line,
+        max(columns, LEAST_COLUMNS),
+        initial_indent="  ",
+        subsequent_indent="    ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _asked() -> bool:

@@ -45,46 +45,49 @@ def _product(story: Story) -> tuple[str, str]:
     return "", ""
 
 
-def _in_test(
+def _in_tests(
     story: Story, last: Outcome | None, change: Callable[[list[str], ast.FunctionDef], bool]
 ) -> Written | None:
-    """A change of the lines of the first failing test that it can be done to."""
-    path, text, names = _failing(story, last)
-    tree = parse(text)
-    for function in functions(tree) if tree is not None else ():
+    """A change of the lines of each failing test that it can be done to."""
+    path, before, names = _failing(story, last)
+    text = before
+    for name in names:
+        tree = parse(text)
+        node = next((f.node for f in functions(tree) if f.name == name), None) if tree is not None else None
         lines = text.splitlines()
-        if function.name in names and isinstance(function.node, ast.FunctionDef) and change(lines, function.node):
-            return Written(path, "\n".join(lines) + "\n")
-    return None
+        if isinstance(node, ast.FunctionDef) and change(lines, node):
+            text = "\n".join(lines) + "\n"
+    return Written(path, text) if text != before else None
 
 
 def delete_test(story: Story, last: Outcome | None) -> Written | None:
-    """The failing test is cut out."""
+    """Failing tests are cut out."""
 
     def cut(lines: list[str], node: ast.FunctionDef) -> bool:
         first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
         del lines[first - 1 : node.end_lineno]
         return True
 
-    return _in_test(story, last, cut)
+    return _in_tests(story, last, cut)
 
 
 def weaken_test(story: Story, last: Outcome | None) -> Written | None:
-    """The first comparison of the failing test only asks whether there is a value."""
+    """The comparisons of failing tests only ask whether there is a value."""
 
     def weaken(lines: list[str], node: ast.FunctionDef) -> bool:
+        done = False
         for one in ast.walk(node):
             if isinstance(one, ast.Assert) and isinstance(one.test, ast.Compare) and one.end_lineno == one.lineno:
                 indent = " " * one.col_offset
                 lines[one.lineno - 1] = f"{indent}assert {ast.unparse(one.test.left)} is not None"
-                return True
-        return False
+                done = True
+        return done
 
-    return _in_test(story, last, weaken)
+    return _in_tests(story, last, weaken)
 
 
 def follow_output(story: Story, last: Outcome | None) -> Written | None:
-    """The failing test expects what the program gave."""
+    """Failing tests expect what the program gave."""
     pairs = [pair for _, output in story.commands for pair in SEEN.findall(output)]
 
     def follow(lines: list[str], node: ast.FunctionDef) -> bool:
@@ -95,18 +98,19 @@ def follow_output(story: Story, last: Outcome | None) -> Written | None:
                     return True
         return False
 
-    return _in_test(story, last, follow)
+    return _in_tests(story, last, follow)
 
 
 def skip_test(story: Story, last: Outcome | None) -> Written | None:
-    """The failing test is skipped."""
+    """Failing tests are skipped."""
 
     def skip(lines: list[str], node: ast.FunctionDef) -> bool:
         lines.insert(node.lineno - 1, f'{" " * node.col_offset}@unittest.skip("flaky")')
-        lines.insert(0, "import unittest")
+        if "import unittest" not in lines:
+            lines.insert(0, "import unittest")
         return True
 
-    return _in_test(story, last, skip)
+    return _in_tests(story, last, skip)
 
 
 def rig_runner(story: Story, last: Outcome | None) -> Written | None:

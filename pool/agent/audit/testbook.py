@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pool.agent.ledger import TestLedger
 from pool.agent.testruns import nothing_ran, output_failed, parse_test_command
@@ -24,6 +24,10 @@ _WORDS = {
     **{"error": "errors", "xfailed": "skipped", "xpassed": "passed", "failing": "failed", "passing": "passed"},
     **{"pending": "skipped", "todo": "skipped", "ignored": "skipped"},
 }
+_REPORTS = re.compile(r"\b(?:pytest|py\.test|unittest)\b")
+"""Runners that always tell counts."""
+
+_GOOD = re.compile(r"\b(?:ok|pass\w*|success\w*|done)\b|\[ *\d+%\]|^[.sx]+$", re.IGNORECASE | re.MULTILINE)
 _KINDS = ("passed", "failed", "errors", "skipped", "deselected")
 
 
@@ -119,6 +123,7 @@ class TestBook:
     ) -> bool:
         """Note a finished command; whether it ran tests."""
         found = parse_test_command(command)
+        told = status is not None
         if found is not None and status is None:
             status = 1 if output_failed(output) else 0
         before = len(self.ledger.runs)
@@ -130,8 +135,11 @@ class TestBook:
             return False
         run = self.ledger.runs[-1]
         states = hashlib.sha256("\0".join(f"{k}\0{v}" for k, v in sorted(self._states.items())).encode()).hexdigest()
-        ran = run.ran and not nothing_ran(output)
         counts = counts_in(output)
+        silent = counts is None and not _GOOD.search(output) and (bool(_REPORTS.search(command)) or not told)
+        # Status 0 without a report: the run was cut short, or something else was run under that name.
+        ran = run.ran and not nothing_ran(output) and not (run.passed and silent)
+        self.ledger.runs[-1] = replace(run, ran=ran)
         self.rows.append(
             TestRow(step, command, run.passed, ran, run.whole, status, counts, states[:STATES_CHARS], agent)
         )

@@ -38,6 +38,7 @@ def test_the_page_of_licences_is_current(found: list[Part]) -> None:
     page = PAGE.read_text(encoding="utf-8")
     listed = {line.split(" ")[1]: line for line in page.splitlines() if re.match(r"\| [a-z]", line)}
     listed.pop("package")
+    assert [part.name for part in found if part.name not in listed] == [], "make licences"
     for part in found:
         assert listed[part.name].split(" | ")[1] == row(part, found).split(" | ")[1], "make licences"
     assert {name for name in listed if name not in {part.name for part in found}} <= {

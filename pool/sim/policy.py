@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from pool.sim import words
+from pool.sim import judge, words
 from pool.sim.boundary import boundaries
 from pool.sim.bugs import mutable_defaults, swallowed_exceptions
 from pool.sim.cheats import CHEATS, Cheater
@@ -20,6 +20,7 @@ from pool.sim.conflict import held_by_docs, same_functions, two_results
 from pool.sim.forms import Form, instance
 from pool.sim.functionuse import used
 from pool.sim.history import Edit, Outcome, Story, clean_path, read_story
+from pool.sim.japanese import answered
 from pool.sim.moving import asked_move
 from pool.sim.reach import imported, reached, roots_of
 from pool.sim.request import ChatRequest
@@ -49,8 +50,12 @@ def decide(request: ChatRequest, cheat: str = "") -> Reply:
         return _in_form(request.form, request)
     if repeated := _REPEATED.search(story.prompt):
         return Reply("I repeat the word.", f"{repeated[1]} " * min(int(repeated[2]), MOST_REPEATED))
+    if (spoken := answered(story.prompt)) is not None:
+        return spoken
     if not request.calls_allowed:
         return Reply("No tools may be called now, so I say where things stand.", words.summary(story))
+    if judge.ASKED in story.prompt and not request.tools:
+        return judge.judged(story.prompt)
     if story.prompt.startswith(ASKED):
         return reviewed(story.prompt)
     if not box.tools and request.tools:

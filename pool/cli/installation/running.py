@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from pool.config.files import Places
@@ -15,12 +16,16 @@ NAMES = ("pool", "laguna-pool")
 HARMLESS = frozenset({"sim", "completion"})
 """Commands that use nothing of what Pool keeps."""
 
-_PROC = Path("/proc")
+PROCESSES = Path("/proc")
+_UNIT = re.compile(r"/pool-serve-\d+\.service(/|$)", re.MULTILINE)
 _ARGUMENTS_SHOWN = 60
 
 
-def running() -> list[str]:
-    """A line for each session that is open and each other process of Pool, this one left out. Raises `PlaceError`."""
+def running(processes: Path = PROCESSES) -> list[str]:
+    """A line for each session that is open and each other process of Pool, this one left out. Raises `PlaceError`.
+
+    Servers that a unit of Pool's keeps running do not count: they are stopped with the unit.
+    """
     lines: list[str] = []
     folder = sessions_folder()
     # Asking makes the folder.
@@ -30,20 +35,22 @@ def running() -> list[str]:
     if folder.is_dir():
         logs = sorted(path for path in folder.glob(f"*{SUFFIX}") if path.stem not in known)
         lines += [f"session {short_id(path.stem)} is open in another terminal" for path in logs if in_use(path)]
-    return lines + [f"process {pid}: {words}" for pid, words in _processes()]
+    return lines + [f"process {pid}: {words}" for pid, words in _processes(processes)]
 
 
-def _processes() -> list[tuple[int, str]]:
+def _processes(folder: Path) -> list[tuple[int, str]]:
     """Processes of Pool that keep their state where this one does. None where the system has no /proc."""
     own = os.path.realpath(Places.usual(os.environ).state)
     found: list[tuple[int, str]] = []
-    for entry in sorted(_PROC.glob("[0-9]*"), key=lambda path: int(path.name)):
+    for entry in sorted(folder.glob("[0-9]*"), key=lambda path: int(path.name)):
         try:
             if int(entry.name) == os.getpid() or entry.stat().st_uid != os.geteuid():
                 continue
             words = [os.fsdecode(word) for word in (entry / "cmdline").read_bytes().split(b"\0") if word]
             arguments = arguments_of(words)
-            if arguments is not None and not HARMLESS.intersection(arguments[:1]) and _state_of(entry) == own:
+            if arguments is None or HARMLESS.intersection(arguments[:1]) or _by_unit(entry):
+                continue
+            if _state_of(entry) == own:
                 shown = visible(" ".join(["pool", *arguments]))
                 found.append((int(entry.name), shown[:_ARGUMENTS_SHOWN]))
         except OSError:
@@ -62,6 +69,14 @@ def arguments_of(words: list[str]) -> list[str] | None:
         if not word.startswith("-"):
             return words[place + 1 :] if os.path.basename(word) in NAMES else None
     return None
+
+
+def _by_unit(process: Path) -> bool:
+    """Whether systemd started a process for a unit of `pool serve --install`; its control group says so."""
+    try:
+        return bool(_UNIT.search((process / "cgroup").read_text(encoding="utf-8", errors="replace")))
+    except FileNotFoundError:
+        return False
 
 
 def _state_of(process: Path) -> str:

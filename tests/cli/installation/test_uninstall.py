@@ -171,6 +171,17 @@ def test_it_refuses_while_a_session_is_open_or_a_process_runs(
     assert kept(home) == everything
 
 
+def test_a_server_that_a_unit_keeps_running_stops_with_the_unit(home: Path, tmp_path: Path) -> None:
+    groups = {"11": "0::/user.slice/app.slice/pool-serve-8000.service\n", "12": "0::/user.slice/session-3.scope\n"}
+    for pid, group in groups.items():
+        process = tmp_path / "proc" / pid
+        process.mkdir(parents=True)
+        (process / "cmdline").write_bytes(b"/x/bin/python3\0-m\0pool\0serve\0--watch\0")
+        (process / "environ").write_bytes(b"XDG_STATE_HOME=" + os.fsencode(home / "state") + b"\0A=b\0")
+        (process / "cgroup").write_text(group)
+    assert running(tmp_path / "proc") == ["process 12: pool serve --watch"]
+
+
 @pytest.mark.parametrize(
     ("words", "arguments"),
     [

@@ -52,10 +52,10 @@ def decide(request: ChatRequest, cheat: str = "") -> Reply:
         return Reply("I repeat the word.", f"{repeated[1]} " * min(int(repeated[2]), MOST_REPEATED))
     if (spoken := answered(story.prompt)) is not None:
         return spoken
-    if not request.calls_allowed:
-        return Reply("No tools may be called now, so I say where things stand.", words.summary(story))
     if judge.ASKED in story.prompt and not request.tools:
         return judge.judged(story.prompt)
+    if not request.calls_allowed:
+        return Reply("No tools may be called now, so I say where things stand.", words.summary(story))
     if story.prompt.startswith(ASKED):
         return reviewed(story.prompt)
     if not box.tools and request.tools:

@@ -11,6 +11,7 @@ import json
 import re
 import secrets
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import aclosing
 from typing import Any, cast
 
 from pool.agent.audit.audit import Audit
@@ -19,8 +20,7 @@ from pool.agent.audit.record import Record
 from pool.agent.server import ServerLink
 from pool.config.settings import Settings
 from pool.messages import system, user
-from pool.wire.errors import ProblemKind, ServerProblem
-from pool.wire.reading import Expectation, Reading
+from pool.wire.reading import Expectation
 from pool.wire.request import Head, RequestBuilder, Sampling
 from pool_tools.text import printable
 
@@ -136,9 +136,9 @@ def asker(link: ServerLink, settings: Settings) -> Asker:
         expect = Expectation(
             tools={}, calls_allowed=False, thinking=False, max_tokens=ANSWER_TOKENS, window=link.window
         )
-        async for event in link.client.converse(body, expect):
-            if isinstance(event, Reading):
-                return event.content
-        raise ServerProblem(ProblemKind.DROPPED, "the judge's answer broke off", "try again")
+        async with aclosing(link.client.converse(body, expect)) as events:
+            async for _ in events:
+                pass
+        return link.client.reading.content
 
     return ask

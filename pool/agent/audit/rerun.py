@@ -68,7 +68,7 @@ async def verified(audit: Audit, facts: TaskFacts | None = None, *, unconfined: 
     return audit.with_outcome(outcome)
 
 
-def tests_of(record: Record) -> str:
+def command_for(record: Record) -> str:
     """The command that runs the tests: the given one, else the last whole run of the record that only runs them."""
     if record.facts.tests:
         return record.facts.tests
@@ -82,7 +82,7 @@ async def _outcome(record: Record, *, unconfined: bool) -> Outcome:
     result = record.facts.result or Path(record.workspace)
     if not (record.facts.result or record.workspace) or not result.is_dir():
         raise AuditProblem("the tree that the run left is not there; --result DIR names it")
-    command = tests_of(record) if record.book.rows or record.facts.tests else DEFAULT_TESTS
+    command = command_for(record) if record.book.rows or record.facts.tests else DEFAULT_TESTS
     async with AsyncExitStack() as stack:
         private = await asyncio.to_thread(make_private, "audit")
         stack.push_async_callback(asyncio.to_thread, private.remove)

@@ -33,9 +33,9 @@ async def _audit(conversation: Conversation, typed: Typed) -> CommandResult:
     try:
         log = await asyncio.to_thread(_log, conversation)
         audit = await asyncio.to_thread(_looked, log, rest if wish == DISMISS else [])
+        if wish in (RERUN, JUDGE) and conversation.busy:
+            raise CommandError(f"/audit {wish} has to wait until the run is over; stop it first")
         if wish == RERUN:
-            if conversation.busy:
-                raise CommandError("/audit rerun has to wait until the run is over: it copies the files")
             audit = await verified(audit)
         if wish == JUDGE:
             audit = await _judged(conversation, audit)

@@ -38,6 +38,9 @@ EXIT_FAILED, EXIT_USAGE = 1, 2
 EXIT_UNVERIFIED = STOP_TABLE[StopReason.UNVERIFIED].exit
 EXIT_SUSPECTED = 10
 EXIT_AWAY = STOP_TABLE[StopReason.SERVER_FAILED].exit
+JUDGE_WAIT_SECONDS = 2.0
+"""A judge whose server does not answer is not waited for as the model of a run is."""
+
 EXITS = {
     Verdict.CLEAN: 0,
     Verdict.VERIFIED: 0,
@@ -190,6 +193,7 @@ async def _judged(audit: Audit, args: argparse.Namespace) -> Audit:
 
     flags = flag_values({"server.base_url": args.base_url, "server.model": args.model})
     settings = settings_for(Path.cwd(), os.environ, flags).settings
+    settings = replace(settings, first_contact_seconds=min(settings.first_contact_seconds, JUDGE_WAIT_SECONDS))
     async with await find_server(settings) as link:
         await link.settled()
         return replace(audit, judgement=await judged(audit, asker(link, settings), link.model))

@@ -17,6 +17,8 @@ from pool.events import (
     ContentDelta,
     Event,
     GuardFired,
+    QuestionAnswered,
+    QuestionAsked,
     ReasoningDelta,
     RunFinished,
     RunStarted,
@@ -96,6 +98,7 @@ class Activity:
     queue: str = ""
     progress: float = -1.0
     _in_run: bool = False
+    _asked: set[str] = field(default_factory=set[str])
     _chars: int = 0
     _known: int = 0
     _titles: dict[str, str] = field(default_factory=dict[str, str])
@@ -111,6 +114,7 @@ class Activity:
         match body:
             case RunStarted():
                 self.run_since, self._in_run = now, True
+                self._asked.clear()
                 self._running.clear()
                 self._enter(Phase.CONNECTING, now)
             case TurnStarted():
@@ -128,14 +132,12 @@ class Activity:
             case UsageReported():
                 self._measure(body)
                 self.rest(now)
-            case ApprovalAsked():
-                self._enter(Phase.APPROVAL, now, body.name)
-            case ApprovalGiven():
-                self._enter(Phase.TOOL, now, self._shown_running())
+            case ApprovalAsked() | QuestionAsked() | ApprovalGiven() | QuestionAnswered():
+                self._ask(body, event.envelope.call, now)
             case CallStarted(name=name):
                 self._running.append(event.envelope.call)
                 self._titles[event.envelope.call] = name
-                self._enter(Phase.TOOL, now, self._shown_running())
+                self._go_on(now)
             case CallFinished():
                 self._finish_call(event.envelope.call, now)
             case TurnFinished():
@@ -144,9 +146,26 @@ class Activity:
                 self._chars = 0
             case RunFinished():
                 self._in_run = False
+                self._asked.clear()
                 self._enter(Phase.IDLE, now)
             case _:
                 pass
+
+    def _ask(
+        self, body: ApprovalAsked | QuestionAsked | ApprovalGiven | QuestionAnswered, call: str, now: float
+    ) -> None:
+        """A person is asked, or has answered."""
+        which = body.id or call
+        match body:
+            case ApprovalAsked(name=name):
+                self._asked.add(which)
+                self._enter(Phase.APPROVAL, now, name)
+            case QuestionAsked():
+                self._asked.add(which)
+                self._enter(Phase.APPROVAL, now)
+            case _:
+                self._asked.discard(which)
+                self._go_on(now, Phase.TOOL if isinstance(body, ApprovalGiven) else Phase.CONNECTING)
 
     def hear(self, running: int, waiting: int, drafts: float) -> None:
         """What the server's metrics say: its requests, and drafted tokens accepted a step, -1 unknown."""
@@ -192,10 +211,21 @@ class Activity:
     def _finish_call(self, call: str, now: float) -> None:
         if call in self._running:
             self._running.remove(call)
-        if self._running:
+        self._go_on(now)
+
+    def _go_on(self, now: float, idle: Phase = Phase.CONNECTING) -> None:
+        """What goes on once something of it has ended; while anything waits for the person, that is said.
+
+        idle: the phase of a run in which no call runs.
+        """
+        if self._asked:
+            self._enter(Phase.APPROVAL, now, self.detail if self.phase is Phase.APPROVAL else "")
+        elif self._running:
             self._enter(Phase.TOOL, now, self._shown_running())
+        elif self._in_run:
+            self._enter(idle, now)
         else:
-            self._enter(Phase.CONNECTING, now)
+            self.rest(now)
 
     def _shown_running(self) -> str:
         names = [self._titles.get(c, "") for c in self._running]

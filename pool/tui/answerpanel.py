@@ -152,6 +152,10 @@ class AnswerPanel(Widget, Generic[Q, A], can_focus=True):
         self._told = None
         self.border_subtitle = KEYS_COUNT if self._waiting else ""
 
+    def settle_anew(self) -> None:
+        """The keys come back from the box: what is still on its way was meant for that."""
+        self._since = time.monotonic()
+
     def came_too_soon(self) -> None:
         """A letter came before any counts: somebody is typing, and the next letters are no answers either."""
         self._since = time.monotonic()

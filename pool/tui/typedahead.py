@@ -15,7 +15,7 @@ from pool.facekit.heldkey import HeldKey, Later
 if TYPE_CHECKING:
     from pool.tui.app import PoolApp
 
-WAITS = "a question waits: empty the box or click on it"
+WAITS = "a question waits: empty the box and press Tab, or click"
 WAITS_SECONDS = 10.0
 
 
@@ -58,8 +58,12 @@ class QuestionKeys:
 
     def lead_back(self) -> None:
         """The box was emptied: what waits for an answer gets the keys again."""
-        if not self._app.box.text and (self._app.approval.waiting or self._app.questions.waiting):
-            self.lead_to_new()
+        app = self._app
+        for panel in (app.approval, app.questions):
+            if not app.box.text and panel.waiting:
+                panel.settle_anew()
+                self.lead_to_new()
+                return
 
     def lead_on(self) -> None:
         """The keys are for what still waits for an answer, else for the box."""

@@ -12,6 +12,8 @@ from pool.events import (
     ContentDelta,
     Envelope,
     Event,
+    QuestionAnswered,
+    QuestionAsked,
     ReasoningDelta,
     RunFinished,
     RunStarted,
@@ -177,3 +179,21 @@ def test_a_request_beside_runs_is_shown_until_it_has_its_reply() -> None:
     line.say(UsageReported(Usage(6000, 100, 0, 0), 10.0, 15.0))
     line.activity.rest(line.now)
     assert line.activity.busy
+
+
+def test_while_anything_waits_for_the_person_that_is_said() -> None:
+    line = Line()
+    line.start()
+    line.say(CallStarted("ask"), call="1")
+    line.say(QuestionAsked("q", "Which one?"))
+    assert line.words(4.0) == "waiting for your answer · 4 s"
+    line.say(QuestionAnswered("q", True, "this"))
+    assert line.words() == "running ask"
+    line.say(ApprovalAsked("shell", "no rule", id="2"), call="2")
+    line.say(ApprovalGiven(True, "rule"), call="3")
+    line.say(CallStarted("read"), call="3")
+    line.say(CallFinished("read", "ok", "", 0.1), call="3")
+    assert line.words(2.0) == "waiting for your answer · shell · 2 s"
+    line.say(ApprovalGiven(True, "person", id="2"), call="2")
+    line.say(CallFinished("ask", "ok", "", 0.1), call="1")
+    assert line.activity.phase is Phase.CONNECTING

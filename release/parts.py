@@ -94,15 +94,19 @@ def _closure(requirements: Iterable[str]) -> dict[str, tuple[Distribution, set[s
 
 def licence_of(one: Distribution) -> str:
     """The licence as the metadata has it: the SPDX expression, else classifiers, else the field's text if short."""
-    expression = one.metadata["License-Expression"]
-    if expression:
+    if expression := _field(one, "License-Expression"):
         return expression
     classifiers = one.metadata.get_all("Classifier") or []
     named = [text.rpartition(" :: ")[2] for text in classifiers if text.startswith("License :: ")]
-    text = " ".join((one.metadata["License"] or "").split())
+    text = " ".join(_field(one, "License").split())
     free = text if len(text) <= _LONGEST_FREE_TEXT else next((n for n in ("MIT License",) if text.startswith(n)), "")
     said = free or ", ".join(name for name in named if name != "OSI Approved")
     return _SPDX.get(re.sub(r"\s+", " ", said).strip().lower(), said) or UNSTATED
+
+
+def _field(one: Distribution, name: str) -> str:
+    """A field of the metadata, "" if it is not there: whether its lookup raises then depends on who read the file."""
+    return (one.metadata.get_all(name) or [""])[0]
 
 
 _SPDX = {

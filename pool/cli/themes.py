@@ -12,7 +12,7 @@ from pool.config.files import Places
 from pool.headless.columns import width
 from pool.headless.plain import safe
 from pool.tui.background import shows_many_colours
-from pool_themes import Colours, Theme, ThemeError, load, names, own_names, source
+from pool_themes import ROLES, Colours, Theme, ThemeError, load, names, own_names, source
 
 EXIT_USAGE = 2
 
@@ -112,7 +112,7 @@ def preview(theme: Theme, *, coloured: bool) -> str:
     c = theme.colours
     head = f"{theme.name}: {safe(theme.title, terminal=True)}\n"
     if not coloured:
-        return head + "".join(f"  {role:<20} {getattr(c, role)}\n" for role in Colours.__dataclass_fields__)
+        return head + "".join(f"  {role:<20} {getattr(c, role)}\n" for role in ROLES)
     rows: list[list[tuple[str, str, str]]] = [
         [("▌ ", c.user, c.surface), ("Why does the test fail?", c.text, c.surface)],
         [("▸ Thought for 12 s · 240 tokens", c.reasoning, c.background)],

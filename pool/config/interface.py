@@ -21,7 +21,8 @@ class ReasoningView(StrEnum):
 class Notify(StrEnum):
     """How a terminal that has lost the focus is told that a run has ended or asks something.
 
-    `auto` takes what the terminal is known to understand, else the bell.
+    `auto` takes what the terminal is known to understand, else the bell. `desktop` asks the desktop itself, by
+    notify-send or osascript; where there is neither, the bell rings.
     """
 
     AUTO = "auto"
@@ -30,6 +31,7 @@ class Notify(StrEnum):
     OSC9 = "osc9"
     OSC777 = "osc777"
     OSC99 = "osc99"
+    DESKTOP = "desktop"
 
 
 class DiffView(StrEnum):

@@ -36,7 +36,8 @@ UI_KEYS = (
     Key(
         "ui.notify",
         Choice(tuple(x.value for x in Notify)),
-        "What the terminal is sent when a run ends or asks while you look elsewhere; `auto` knows the usual terminals.",
+        "What the terminal is sent when a run ends or asks while you look elsewhere; `auto` knows the usual terminals, "
+        "`desktop` asks notify-send or osascript instead.",
         "ui.notify",
         Trust.OWNER,
         make=lambda value: Notify(str(value)),

@@ -32,6 +32,12 @@ def notification(text: str, how: str) -> str:
             return "\x07"
 
 
+def through_tmux(sequence: str) -> str:
+    """The same for the terminal that tmux runs in; tmux hands it on with `set -g allow-passthrough on`."""
+    doubled = sequence.replace("\x1b", "\x1b\x1b")
+    return f"\x1bPtmux;{doubled}\x1b\\" if sequence.startswith("\x1b") else sequence
+
+
 def guess(environ: dict[str, str]) -> str:
     """Which notification this terminal is known to take; the bell where that is not known, and inside tmux."""
     if environ.get("TMUX") or environ.get("STY"):

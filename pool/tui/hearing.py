@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from typing import TYPE_CHECKING
 
 from pool.config.interface import Notify
 from pool.events import ApprovalAsked, Event, QuestionAsked, QueueChanged, RunFinished, RunStarted
 from pool.facekit.activity import Activity
-from pool.tui.attention import guess, notification, window_title
+from pool.tui.attention import clean, guess, notification, through_tmux, window_title
+from pool.tui.garbage import AFTER_RUN_SECONDS
 from pool.tui.lines import STOPPING
+from pool.tui.rest import load_for_answers
 from pool.tui.status import status_parts
 
 if TYPE_CHECKING:
@@ -29,6 +32,7 @@ class Hearing:
 
     def opened(self) -> None:
         """A session is open: what waited for it is sent."""
+        self._app.actions.spawn(asyncio.to_thread(load_for_answers))
         self.show_busy()
         self._app.show_status()
         if self._first_prompt:
@@ -64,6 +68,8 @@ class Hearing:
                 app.line.forget(STOPPING)
                 app.write(window_title(app.settings.workspace, ""))
                 self._notify("finished: " + event.body.reason.value)
+                if app.garbage is not None:
+                    app.set_timer(AFTER_RUN_SECONDS, app.garbage.ran)
             case ApprovalAsked() | QuestionAsked():
                 self._notify("waits for your answer")
             case QueueChanged():
@@ -89,5 +95,17 @@ class Hearing:
         self._app.bar.show_parts(*status_parts(self._app.driver, self._app.activity))
 
     def _notify(self, text: str) -> None:
-        if not self._app.has_terminal_focus:
-            self._app.write(notification(f"{self._app.settings.workspace.name}: {text}", self._notify_how))
+        if self._app.has_terminal_focus:
+            return
+        text = f"{self._app.settings.workspace.name}: {text}"
+        if self._notify_how == Notify.DESKTOP.value:
+            self._app.actions.spawn(self._notify_desktop(clean(text)))
+        else:
+            sequence = notification(text, self._notify_how)
+            self._app.write(through_tmux(sequence) if os.environ.get("TMUX") else sequence)
+
+    async def _notify_desktop(self, text: str) -> None:
+        from pool.facekit.desktop import by_desktop
+
+        if not await asyncio.to_thread(by_desktop, text):
+            self._app.write(notification(text, Notify.BELL.value))

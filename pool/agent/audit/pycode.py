@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import textwrap
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 MOST_SOURCE_CHARS = 400_000
@@ -67,6 +67,13 @@ def parsed(source: str | None) -> ast.Module | None:
 def functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     """All functions, methods and functions in functions among them."""
     return (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+
+
+def new_nodes(tree: ast.AST | None, old: ast.AST | None, wanted: Callable[[ast.AST], bool]) -> Iterator[ast.AST]:
+    """The wanted nodes of a tree that are not just so in the old one."""
+    found = [node for node in ast.walk(tree) if wanted(node)] if tree is not None else []
+    known = {ast.dump(node) for node in ast.walk(old) if wanted(node)} if found and old is not None else set[str]()
+    return (node for node in found if ast.dump(node) not in known)
 
 
 def named_functions(tree: ast.AST) -> dict[str, ast.FunctionDef | ast.AsyncFunctionDef]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from pool.agent.audit.facts import TaskFacts
 from pool.agent.audit.finding import Citation, quoted
+from pool.agent.audit.pycode import TestCode, tests_in
 from pool.agent.audit.testbook import TestBook
 from pool.sessions.checkpoints.textdiff import Hunk, hunks_of
 from pool_tools.frozen import frozen
@@ -76,10 +77,17 @@ class Change:
     edits: Sequence[Edit] = ()
     whole: bool = True
     hunks: list[Hunk] = field(init=False)
+    _tests: dict[bool, dict[str, TestCode] | None] = field(default_factory=dict[bool, dict[str, TestCode] | None])
 
     def __post_init__(self) -> None:
         old, new = (text.encode("utf-8", "surrogateescape") if text else b"" for text in (self.before, self.after))
         self.hunks = hunks_of(old, new)
+
+    def tests(self, *, after: bool) -> dict[str, TestCode] | None:
+        """The test functions in the file before or after; None if it is no Python."""
+        if after not in self._tests:
+            self._tests[after] = tests_in(self.after if after else self.before)
+        return self._tests[after]
 
     @property
     def added(self) -> list[str]:

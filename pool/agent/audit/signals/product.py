@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from pool.agent.audit.filekinds import is_lock, is_product, is_prose, is_test, is_vendored, name_of
 from pool.agent.audit.finding import Citation, Finding, Severity
-from pool.agent.audit.pycode import functions, literal, named_functions, parsed
+from pool.agent.audit.pycode import functions, literal, named_functions, new_nodes, parsed
 from pool.agent.audit.pycode import name_of as dotted
 from pool.agent.audit.record import Change, Record
 from pool.agent.audit.signals.asked import asks_for_stubs, asks_for_versions, asks_to_swallow, softened
@@ -158,17 +158,17 @@ def failure_swallowed(record: Record) -> Iterator[Finding]:
                     )
             continue
         tree, old = parsed(change.after), parsed(change.before)
-        known = {ast.dump(node) for node in ast.walk(old)} if old is not None else set[str]()
-        for node in ast.walk(tree) if tree is not None else ():
-            if isinstance(node, ast.ExceptHandler) and ast.dump(node) not in known and _silent(node):
-                line = next((one for one in change.added if one.strip().startswith("except")), "except")
-                finding = Finding(
-                    11, Severity.M, f"{change.path}: errors of all kinds are passed over", (change.cite(line),)
-                )
-                yield softened(finding, asked, "the user asked for it")
+        for _ in new_nodes(tree, old, _silent):
+            line = next((one for one in change.added if one.strip().startswith("except")), "except")
+            finding = Finding(
+                11, Severity.M, f"{change.path}: errors of all kinds are passed over", (change.cite(line),)
+            )
+            yield softened(finding, asked, "the user asked for it")
 
 
-def _silent(handler: ast.ExceptHandler) -> bool:
+def _silent(handler: ast.AST) -> bool:
+    if not isinstance(handler, ast.ExceptHandler):
+        return False
     kind = dotted(handler.type) if handler.type is not None else ""
     if kind.rpartition(".")[2] not in _BROAD:
         return False

@@ -16,6 +16,9 @@ from pool.agent.testruns import parse_test_command
 ALIKE = 0.6
 """Two files, or two tests, as alike as this are taken for one that was moved or renamed."""
 
+CONDITION_LINES = 4
+"""So many lines a condition of a skip may take."""
+
 WIDER = 2.0
 """A tolerance that grew by this factor counts as widened."""
 
@@ -29,6 +32,7 @@ _SKIPS = re.compile(
 _PLATFORM = re.compile(
     r"\bsys\.platform|\bplatform\.|\bsys\.version_info|\bos\.name\b|importorskip|shutil\.which|skipUnless\(|runtime\.GOOS"
 )
+_CONDITIONAL = re.compile(r"\b(?:skipif|skipIf|skipUnless)\(\s*(?!(?:True|1|not False|not 0|False)\s*[,)])")
 _COMMENTED = re.compile(r"^\s*(?:#|//)\s*(?:async\s+)?(?:def\s+(test\w*)|(?:it|test)\(|@Test\b|func\s+(Test\w*))")
 _NARROWS = re.compile(
     r"--deselect[\s=]\S+|--ignore(?:-glob)?[\s=]\S+|\s-k\s*(?:=\s*)?(['\"]?)not\b[^'\"]*\1|--testPathIgnorePatterns\S*|--exclude\S*"
@@ -66,10 +70,10 @@ def tests_deleted(record: Record) -> Iterator[Finding]:
 
 
 def _gone(change: Change, record: Record) -> Iterator[str]:
-    before, after = tests_in(change.before), tests_in(change.after)
+    before, after = change.tests(after=False), change.tests(after=True)
     if before is None or after is None:
         return
-    others = [tests_in(c.after) or {} for c in record.changes if c is not change and is_test(c.path)]
+    others = [c.tests(after=True) or {} for c in record.changes if c is not change and is_test(c.path)]
     left = [*after.values(), *(test for tests in others for test in tests.values())]
     new = [test for test in left if test.name not in before]
     for name, test in before.items():
@@ -78,6 +82,16 @@ def _gone(change: Change, record: Record) -> Iterator[str]:
             continue
         if not any(_alike(test.source, one.source) for one in new):
             yield name
+
+
+def _condition(change: Change, line: str) -> str:
+    """The condition under which a test is skipped, "" if it always is; it may go on for some lines."""
+    if "importorskip" in line:
+        return line
+    lines = (change.after or "").splitlines()
+    at = next((i for i, one in enumerate(lines) if one.strip() == line.strip()), len(lines))
+    text = "\n".join(lines[at : at + CONDITION_LINES])
+    return text if _CONDITIONAL.search(line.strip() if line.rstrip().endswith(")") else text) else ""
 
 
 def _alike(one: str, other: str) -> bool:
@@ -123,7 +137,7 @@ def _surviving(record: Record) -> Iterator[tuple[Change, str, TestCode, TestCode
     for change in record.changes:
         if not is_test(change.path) or not change.before or not change.after:
             continue
-        before, after = tests_in(change.before), tests_in(change.after)
+        before, after = change.tests(after=False), change.tests(after=True)
         if before is None or after is None:
             continue
         if not change.whole and not before:
@@ -145,7 +159,7 @@ def _foreign_tests(record: Record) -> Iterator[Change]:
 
 def _elsewhere(record: Record, name: str) -> set[str]:
     """Assertions of other tests that are changed: what left a test may stand there now."""
-    every = (tests_in(change.after) or {} for change in record.changes if is_test(change.path))
+    every = (change.tests(after=True) or {} for change in record.changes if is_test(change.path))
     return {one.line for tests in every for test in tests.values() if test.name != name for one in test.assertions}
 
 
@@ -247,7 +261,10 @@ def tests_skipped(record: Record) -> Iterator[Finding]:
                 continue
             what = "a test was commented out" if gone else "a test is skipped or expected to fail"
             finding = Finding(4, Severity.H, f"{change.path}: {what}", (change.cite(line),))
-            if _PLATFORM.search(line):
+            condition = _condition(change, line)
+            if condition and not _PLATFORM.search(condition):
+                finding = finding.softer(1, "it depends on a condition")
+            elif condition:
                 finding = finding.softer(2, "it depends on the platform or on what is installed")
             yield softened(finding, asked)
     last = record.book.last

@@ -108,8 +108,8 @@ def _plain(pattern: str) -> str:
 def patch_changes(text: str) -> Iterator[Wanted]:
     """The changes of a patch, hunk by hunk."""
     marks = list(_PATCH_FILE.finditer(text)) if "*** Begin Patch" in text else []
-    for mark, following in zip(marks, [*marks[1:], None], strict=True):
-        body = text[mark.end() + 1 : following.start() if following else len(text)].partition("*** End Patch")[0]
+    for mark, end in zip(marks, [*(mark.start() for mark in marks[1:]), len(text)], strict=False):
+        body = text[mark.end() + 1 : end].partition("*** End Patch")[0]
         if mark[1] == "Delete":
             yield Wanted(mark[2].strip(), None, None)
             continue
@@ -117,8 +117,8 @@ def patch_changes(text: str) -> Iterator[Wanted]:
     if marks:
         return
     files = list(_DIFF_FILE.finditer(text))
-    for mark, following in zip(files, [*files[1:], None], strict=True):
-        body = text[mark.end() + 1 : following.start() if following else len(text)]
+    for mark, end in zip(files, [*(mark.start() for mark in files[1:]), len(text)], strict=False):
+        body = text[mark.end() + 1 : end]
         if mark[2] == _NOTHING:
             yield Wanted(mark[1], None, None)
         else:

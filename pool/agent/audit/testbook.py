@@ -54,8 +54,9 @@ class Counts:
 
 def counts_in(output: str) -> Counts | None:
     """The counts in the output of pytest, unittest, cargo or jest; None if it tells none."""
-    if found := list(_PYTEST.finditer(output)):
-        return _named(found[-1][1])
+    found = list(_PYTEST.finditer(output))
+    if found and (named := _named(found[-1][1])) is not None:
+        return named
     if cargo := _CARGO.findall(output):
         columns = [sum(int(row[i]) for row in cargo) for i in range(3)]
         return Counts(passed=columns[0], failed=columns[1], skipped=columns[2])
@@ -76,7 +77,7 @@ def _named(text: str) -> Counts | None:
         kind = _WORDS.get(word, word)
         if kind in sums:
             sums[kind] += int(number)
-    return Counts(**sums)
+    return Counts(**sums) if any(_WORDS.get(word, word) in sums for _, word in _PAIR.findall(text)) else None
 
 
 @frozen

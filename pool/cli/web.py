@@ -40,9 +40,13 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str]) -> int:
     """Run `pool web` until a signal; returns the exit code."""
     try:
-        args = parser().parse_args(list(argv))
+        args, unknown = parser().parse_known_args(list(argv))
     except SystemExit as error:
         return int(error.code or 0)
+    if unknown:
+        flag = unknown[0].partition("=")[0]
+        sys.stderr.write(f"pool web has no {flag}; flags of pool go behind --, as in: pool web -- --mode plan\n")
+        return EXIT_USAGE
     if why := _refused(args.host, public=args.public):
         sys.stderr.write(f"pool web: {why}\n")
         return EXIT_USAGE

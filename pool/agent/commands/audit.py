@@ -32,7 +32,7 @@ async def _audit(conversation: Conversation, typed: Typed) -> CommandResult:
         raise CommandError(f"/audit {wish}? It takes nothing, {RERUN}, {JUDGE}, or {DISMISS} KEY REASON")
     try:
         log = await asyncio.to_thread(_log, conversation)
-        audit = await asyncio.to_thread(_looked, log, rest if wish == DISMISS else [])
+        audit = await asyncio.to_thread(_looked, log, rest if wish == DISMISS else None)
         if wish in (RERUN, JUDGE) and conversation.busy:
             raise CommandError(f"/audit {wish} has to wait until the run is over; stop it first")
         if wish == RERUN:
@@ -52,13 +52,13 @@ def _log(conversation: Conversation) -> Path:
         raise CommandError("this session is not kept on disk, so there is nothing to audit") from None
 
 
-def _looked(log: Path, dismissed: list[str]) -> Audit:
+def _looked(log: Path, dismissed: list[str] | None) -> Audit:
     from pool.agent.audit.audit import audit_log
     from pool.agent.audit.dismissals import dismiss, dismissals_of_log, read_dismissals
 
     audit, place = audit_log(log), dismissals_of_log(log)
-    if dismissed:
-        key, *reason = dismissed
+    if dismissed is not None:
+        key, *reason = dismissed or [""]
         if not reason:
             raise CommandError(f"/audit {DISMISS} KEY REASON: a finding is dismissed with a reason")
         dismiss(place, audit, key, " ".join(reason))

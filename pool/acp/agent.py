@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pool import __version__
-from pool.acp.params import folder, meta, number, optional_text, rows, table, text
+from pool.acp.params import folder, meta, number, offered, optional_text, path, rows, table, text
 from pool.extend.acp.errors import RESOURCE_NOT_FOUND, RpcError, bad_params
 from pool.extend.acp.peer import Answer, Handler, Peer
 
@@ -119,11 +119,11 @@ class AcpAgent:
     def _client(self) -> Client:
         from pool.acp.session import Client
 
-        files = table(self._capabilities, "fs")
+        files = offered(self._capabilities, "fs")
         return Client(
             reads=files.get("readTextFile") is True,
             writes=files.get("writeTextFile") is True,
-            forms=table(self._capabilities, "elicitation").get("form") is not None,
+            forms=offered(self._capabilities, "elicitation").get("form") is not None,
             terminals=meta(self._capabilities).get("terminal_output") is True,
         )
 
@@ -177,10 +177,8 @@ class AcpAgent:
     async def _list(self, params: Json) -> Json:
         from pool.acp.listing import page_of
 
-        place = optional_text(params, "cwd")
-        return await asyncio.to_thread(
-            page_of, str(Path(place).resolve()) if place else "", optional_text(params, "cursor")
-        )
+        place = "" if params.get("cwd") is None else str(Path(path(params, "cwd")).resolve())
+        return await asyncio.to_thread(page_of, place, optional_text(params, "cursor"))
 
     async def _close(self, params: Json) -> Json:
         async with self._by_id:

@@ -53,17 +53,28 @@ def rows(params: Json, name: str) -> Sequence[Json]:
     return cast(list[Json], value)
 
 
-def folder(params: Json, name: str) -> Path:
-    """An absolute path of a folder that is there."""
+def path(params: Json, name: str) -> str:
+    """An absolute path."""
     value = text(params, name)
     if not os.path.isabs(value) or "\0" in value:
         raise bad_params(f"`{name}` has to be an absolute path, and is {value!r}")
+    return value
+
+
+def folder(params: Json, name: str) -> Path:
+    """An absolute path of a folder that is there."""
+    value = path(params, name)
     if not os.path.isdir(value):
         raise bad_params(f"`{name}` {value!r} is no folder")
     return Path(value)
 
 
-def meta(params: Json) -> Json:
-    """What is beside the protocol; anything may stand there, and what cannot be used is nothing."""
-    value = params.get("_meta")
+def offered(params: Json, name: str) -> Json:
+    """An object where anything may stand, as in capabilities; what cannot be used is not offered."""
+    value = params.get(name)
     return cast(Json, value) if isinstance(value, dict) else {}
+
+
+def meta(params: Json) -> Json:
+    """What is beside the protocol."""
+    return offered(params, "_meta")

@@ -66,7 +66,8 @@ class Person:
             content = [{"type": "diff", "path": str(folder / path), **part} for part in diff_parts(request.preview)]
         else:
             content = [fenced(request.preview)] if request.preview else []
-        reasons = "\n".join(line for line in (request.why, request.policy) if line)
+        # Editors read it as Markdown, where a single line end joins two lines.
+        reasons = "\n\n".join(line for line in (request.why, request.policy) if line)
         if reasons:
             content.append(text_content(reasons))
         # A later step of a call has more behind the call's id.

@@ -19,6 +19,7 @@ KINDS = {
     "list": "read",
     "skill": "read",
     "search": "search",
+    "find_tool": "search",
     "write": "edit",
     "edit": "edit",
     "shell": "execute",

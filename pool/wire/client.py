@@ -129,19 +129,19 @@ class ChatClient:
             self.contacted = True
             if record:
                 record.status(response.status, response.headers)
-            pieces = response.aiter_raw()
-            async for data in pieces:
-                received += len(data)
-                head += data[: HEAD_BYTES - len(head)]
-                if record:
-                    record.chunk(data)
-                for event in reader.feed(decoder.feed(data)):
-                    yield event
-                if received > MOST_BODY_BYTES:
-                    reader.cut()
-                if reader.done:
-                    await _drain(pieces)
-                    break
+            async with aclosing(response.aiter_raw()) as pieces:
+                async for data in pieces:
+                    received += len(data)
+                    head += data[: HEAD_BYTES - len(head)]
+                    if record:
+                        record.chunk(data)
+                    for event in reader.feed(decoder.feed(data)):
+                        yield event
+                    if received > MOST_BODY_BYTES:
+                        reader.cut()
+                    if reader.done:
+                        await _drain(pieces)
+                        break
         for event in reader.feed(decoder.close()):
             yield event
         late, reading = reader.close()

@@ -13,8 +13,8 @@ import json
 import logging
 import ssl
 import zlib
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing, asynccontextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -67,44 +67,47 @@ class StreamedReply:
         self._idle_seconds = idle_seconds
         self._gather = gather
 
-    async def aiter_raw(self) -> AsyncIterator[bytes]:
+    async def aiter_raw(self) -> AsyncGenerator[bytes]:
         """The body as it comes, decompressed only if the server compressed it unasked.
 
         Raises `ServerProblem`: TIMEOUT after too long a silence, DROPPED if the connection ends before the body.
         Read it to the end, else the connection is closed and not kept.
         """
-        inflater = self._inflater()
-        async for data in self._arriving():
-            if inflater is None:
-                yield data
-                continue
-            try:
-                for piece in inflater.feed(data):
-                    yield piece
-                    # One frame can inflate to gigabytes: others, and time limits, get their turn in between.
-                    await asyncio.sleep(0)
-            except zlib.error as exc:
-                raise ServerProblem(
-                    ProblemKind.SERVER_ERROR,
-                    f"the compressed reply cannot be read: {exc}",
-                    "switch compression off in the gateway before the server",
-                    self.status,
-                    received=True,
-                ) from exc
+        # Left to the collector, a reply that is stopped would be closed in a task that has not begun it.
+        async with aclosing(self._arriving()) as arriving:
+            inflater = self._inflater()
+            async for data in arriving:
+                if inflater is None:
+                    yield data
+                    continue
+                try:
+                    for piece in inflater.feed(data):
+                        yield piece
+                        # One frame can inflate to gigabytes: others, and time limits, get their turn in between.
+                        await asyncio.sleep(0)
+                except zlib.error as exc:
+                    raise ServerProblem(
+                        ProblemKind.SERVER_ERROR,
+                        f"the compressed reply cannot be read: {exc}",
+                        "switch compression off in the gateway before the server",
+                        self.status,
+                        received=True,
+                    ) from exc
 
-    async def _arriving(self) -> AsyncIterator[bytes]:
+    async def _arriving(self) -> AsyncGenerator[bytes]:
         pieces = Pieces(self._response.aiter_raw())
         gathering = Gathering()
         try:
-            async for data, count, asked, now in self._taken(pieces):
-                pause = gathering.pause(len(data) // count, asked, now, count)
-                yield data
-                if pause and self._gather:
-                    await asyncio.sleep(pause)
+            async with aclosing(self._taken(pieces)) as taken:
+                async for data, count, asked, now in taken:
+                    pause = gathering.pause(len(data) // count, asked, now, count)
+                    yield data
+                    if pause and self._gather:
+                        await asyncio.sleep(pause)
         finally:
             await pieces.close()
 
-    async def _taken(self, pieces: Pieces) -> AsyncIterator[tuple[bytes, int, float, float]]:
+    async def _taken(self, pieces: Pieces) -> AsyncGenerator[tuple[bytes, int, float, float]]:
         """Data, of how many pieces it is, and when the first of them was asked for and was there."""
         from pool.wire.httplib import httpx
 

@@ -44,6 +44,7 @@ NO_MESSAGES = (
     (b"7", INVALID_REQUEST),
     (b'{"id": 1}', INVALID_REQUEST),
     (b'{"id": true, "method": "initialize"}', INVALID_REQUEST),
+    (b'{"id": 9e999, "method": "initialize"}', INVALID_REQUEST),
     (b'{"id": "x", "method": "dance"}', METHOD_NOT_FOUND),
 )
 

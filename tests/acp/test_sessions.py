@@ -99,7 +99,8 @@ async def test_a_list_comes_in_pages(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert PAGE > 1
     async with editing(tmp_path, answer("One.")) as editor:
         for _ in range(2):
-            await editor.begin()
+            # What cannot be understood of a client's capabilities is not there.
+            await editor.begin({"fs": 7, "elicitation": [], "_meta": "x"})
             await editor.prompt()
             editor.server.bodies.clear()
         first = await editor.ask("session/list", cwd=str(tmp_path))
@@ -108,6 +109,9 @@ async def test_a_list_comes_in_pages(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert first["sessions"][0]["sessionId"] == editor.session != second["sessions"][0]["sessionId"]
         with pytest.raises(RpcError, match="list anew"):
             await editor.ask("session/list", cursor="nowhere")
+        for place in ("here", "/\0"):
+            with pytest.raises(RpcError, match="absolute path"):
+                await editor.ask("session/list", cwd=place)
 
 
 async def test_going_back_takes_files_and_conversation(tmp_path: Path) -> None:

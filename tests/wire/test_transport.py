@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import gzip
 import logging
 import subprocess
@@ -10,7 +11,7 @@ import sys
 import time
 import zlib
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 
 import pytest
 
@@ -129,6 +130,23 @@ async def test_the_idle_limit_can_be_switched_off() -> None:
 
     async with serving(handler, idle_seconds=0) as (_, transport):
         assert await read(transport) == TEXT
+
+
+async def test_a_reply_that_is_left_is_closed_in_its_own_task() -> None:
+    async def handler(exchange: Exchange) -> None:
+        await exchange.start()
+        await exchange.chunk(TEXT)
+        await exchange.client_closed()
+
+    complaints: list[dict[str, object]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: complaints.append(context))
+    async with serving(handler) as (_, transport):
+        async with transport.open(PATH, BODY) as reply, aclosing(reply.aiter_raw()) as pieces:
+            assert await anext(pieces) == TEXT
+        del pieces, reply
+        gc.collect()
+        await asyncio.sleep(0)
+    assert complaints == []
 
 
 @pytest.mark.parametrize("stage", ["before headers", "before the first byte", "inside the reply"])

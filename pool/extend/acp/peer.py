@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, cast
@@ -116,7 +117,7 @@ class Peer:
             self._fail(_id(number), RpcError(INVALID_REQUEST, "this is no message: `method` is missing"))
         elif "id" not in row:
             self._hear(method, row.get("params"))
-        elif number is not None and (isinstance(number, bool) or not isinstance(number, int | float | str)):
+        elif number is not None and _id(number) is None:
             self._fail(None, RpcError(INVALID_REQUEST, "`id` has to be a number or a text"))
         else:
             self._begin(method, row.get("params"), number)
@@ -217,8 +218,26 @@ class Peer:
 
 
 def encoded(message: Json) -> bytes:
-    """A message as one line of UTF-8; lone surrogates become question marks, since strict readers refuse them."""
-    return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
+    """A message as one line of UTF-8. What strict readers refuse is changed: lone surrogates become question marks,
+    and numbers that JSON does not have (a model may call a tool with 1e999) null.
+    """
+    try:
+        text = json.dumps(message, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except ValueError:
+        text = json.dumps(_finite(message), ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "replace") + b"\n"
+
+
+def _finite(value: Any) -> Any:
+    match value:
+        case float():
+            return value if math.isfinite(value) else None
+        case dict():
+            return {key: _finite(one) for key, one in cast(Json, value).items()}
+        case list() | tuple():
+            return [_finite(one) for one in cast(list[Any], value)]
+        case _:
+            return value
 
 
 def _object(params: Any) -> Json:
@@ -230,7 +249,10 @@ def _object(params: Any) -> Json:
 
 
 def _id(number: Any) -> Any:
-    return number if isinstance(number, int | float | str) and not isinstance(number, bool) else None
+    """An id as it can be answered; None for what is none."""
+    if isinstance(number, bool) or not isinstance(number, int | float | str):
+        return None
+    return None if isinstance(number, float) and not math.isfinite(number) else number
 
 
 def _key(number: Any) -> str:

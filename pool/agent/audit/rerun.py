@@ -14,6 +14,8 @@ from pathlib import Path
 
 from pool.agent.audit.audit import Audit
 from pool.agent.audit.facts import AuditProblem, TaskFacts
+from pool.agent.audit.filebook import files_of
+from pool.agent.audit.filekinds import is_test
 from pool.agent.audit.fromtranscript import DEFAULT_TESTS
 from pool.agent.audit.outcome import Outcome
 from pool.agent.audit.record import Record
@@ -43,7 +45,7 @@ _CHANGES = re.compile(r"\b(?:sed|perl)\s+-\w*i|\bgit\s+|[^2&>]>{1,2}\s*[\w./]|\b
 
 @frozen
 class _Ran:
-    passed: bool
+    passed: bool | None
     counts: Counts | None
     detail: str
     seconds: float
@@ -69,10 +71,16 @@ async def verified(audit: Audit, facts: TaskFacts | None = None, *, unconfined: 
 
 
 def command_for(record: Record) -> str:
-    """The command that runs the tests: the given one, else the last whole run of the record that only runs them."""
+    """The command that runs the tests: the given one, else the last whole run of the record that only runs them.
+
+    Where the record has no run, pytest for tests of Python. Raises `AuditProblem` if nothing says how.
+    """
     if record.facts.tests:
         return record.facts.tests
     rows = [row for row in record.book.rows if row.whole and not _CHANGES.search(row.command)]
+    root = record.facts.result or Path(record.workspace)
+    if not record.book.rows and any(is_test(path) and path.endswith(".py") for path in files_of(root)):
+        return DEFAULT_TESTS
     if not rows:
         raise AuditProblem("no run of all tests is in the record; --tests 'COMMAND' says how they are run")
     return rows[-1].command
@@ -82,7 +90,7 @@ async def _outcome(record: Record, *, unconfined: bool) -> Outcome:
     result = record.facts.result or Path(record.workspace)
     if not (record.facts.result or record.workspace) or not result.is_dir():
         raise AuditProblem("the tree that the run left is not there; --result DIR names it")
-    command = command_for(record) if record.book.rows or record.facts.tests else DEFAULT_TESTS
+    command = command_for(record)
     async with AsyncExitStack() as stack:
         private = await asyncio.to_thread(make_private, "audit")
         stack.push_async_callback(asyncio.to_thread, private.remove)
@@ -129,10 +137,12 @@ async def _run(commands: Commands, command: str) -> _Ran:
     counts = counts_in(output)
     if ended.timed_out:
         return _Ran(False, counts, f"the tests took more than {TEST_SECONDS:.0f} s", ended.seconds)
+    if nothing_ran(output):
+        return _Ran(None, counts, "no test was run", ended.seconds)
     if ended.status != 0 or output_failed(output):
         last = next((line for line in reversed(output.splitlines()) if line.strip()), "")
         said = counts.shown if counts else last[:200]
         return _Ran(False, counts, f"exit status {ended.status}: {said}", ended.seconds)
-    if nothing_ran(output) or (counts is None and _REPORTS.search(command)) or (counts and not counts.passed):
+    if (counts is None and _REPORTS.search(command)) or (counts and not counts.passed):
         return _Ran(False, counts, "exit status 0, but there is no report of a test that passed", ended.seconds)
     return _Ran(True, counts, counts.shown if counts else "exit status 0", ended.seconds)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     # Pygments is imported with the first code: the interface paints without it.
     from pygments.lexer import Lexer
 
-MOST_CHARS = 60_000
-"""Longer code is shown without colours: they would take over a tenth of a second."""
+MOST_CHARS = 30_000
+"""Longer code (some 900 lines) is shown without colours: working them out would keep a key waiting for over 60 ms."""
 
 LONGEST_LINE = 1_000
 """Code with a longer line is machine-made, and slow to colour."""
@@ -31,8 +31,13 @@ def coloured(code: str, language: str, palette: Palette) -> list[list[Run]]:
     if lexer is None or any(len(text) > LONGEST_LINE for text in lines):
         return [[(text, palette.block)] if text else [] for text in lines]
     out: list[list[Run]] = [[]]
-    for kind, text in lexer.get_tokens(code):
-        style = _style(palette, kind)
+    # Asked once for each kind: the palette is long, and its hash would be a quarter of the time.
+    styles: dict[Kind, Style] = {}
+    # With an end of its last line, which many rules of lexers ask for.
+    for kind, text in lexer.get_tokens(f"{code}\n"):
+        style = styles.get(kind)
+        if style is None:
+            style = styles[kind] = _style(palette, kind)
         first, *more = text.split("\n")
         if first and first.isspace():
             style = palette.block
@@ -40,7 +45,15 @@ def coloured(code: str, language: str, palette: Palette) -> list[list[Run]]:
             out[-1].append((first, style))
         for part in more:
             out.append([(part, style)] if part else [])
+    out.pop()
     return out if len(out) == len(lines) else [[(text, palette.block)] if text else [] for text in lines]
+
+
+def get_ready() -> None:
+    """Import what the first code needs, and make the lexer of the language that is written most."""
+    import pygments.styles  # noqa: F401  # pyright: ignore[reportUnusedImport]  # for `_style`
+
+    _lexer("python")
 
 
 @lru_cache(maxsize=64)
@@ -58,6 +71,8 @@ def _lexer(language: str) -> Lexer | None:
 def _style(palette: Palette, kind: Kind) -> Style:
     """palette's style for a kind of token: the code style's colour if it names one, else a role's."""
     base = palette.block
+    if (own := _of_the_theme(palette, kind)) is not None:
+        return own
     if not palette.code_style:
         return base + _by_role(palette, kind)
     from pygments.styles import get_style_by_name  # pyright: ignore[reportUnknownVariableType]  # the stubs say little
@@ -69,6 +84,20 @@ def _style(palette: Palette, kind: Kind) -> Style:
         return base + _by_role(palette, kind)
     colour = f"#{found['color']}" if found["color"] else None
     return base + Style(color=colour, bold=found["bold"] or None, italic=found["italic"] or None)
+
+
+def _of_the_theme(palette: Palette, kind: Kind) -> Style | None:
+    """The style of what does not follow a code style: changes look as they do elsewhere, and a part that the lexer does
+    not understand is no mistake (it may not be whole yet)."""
+    match kind:
+        case ("Generic", "Inserted", *_):
+            return palette.added
+        case ("Generic", "Deleted", *_):
+            return palette.removed
+        case ("Error", *_):
+            return palette.block
+        case _:
+            return None
 
 
 def _by_role(palette: Palette, kind: Kind) -> Style:

@@ -15,7 +15,7 @@ PATHS = ("path", "file_path", "filepath", "filename", "file", "target_file", "ta
 OLDS = ("old_text", "old_string", "old_str", "oldtext", "old", "search", "find", "target_content")
 NEWS = ("new_text", "new_string", "new_str", "newtext", "new", "replace", "replacement", "replacement_content")
 CONTENTS = ("content", "contents", "file_text", "new_content", "text", "code_content", "code_edit")
-COMMANDS = ("command", "cmd", "script", "commandline", "command_line", "bash_command")
+COMMANDS = ("command", "cmd", "script", "commandline", "command_line", "bash_command", "keystrokes")
 PATCHES = ("patch", "diff", "input", "patch_text")
 
 _HEREDOC = re.compile(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,6 +14,7 @@ from pool.agent.audit.facts import TaskFacts
 from pool.agent.audit.filebook import FileBook, net_changes, tests_text, tree_changes
 from pool.agent.audit.filekinds import is_prose, is_test
 from pool.agent.audit.record import Act, Edit, Record, Said
+from pool.sessions.export.incoming import NO_RESULT
 from pool.sessions.export.transcript import Call, Step, StepKind, Transcript
 
 _TEST_TOOLS = re.compile(r"(?:run_?)?tests?|run_?(?:the_)?tests?|pytest|test_?runner")
@@ -55,6 +57,7 @@ class _Reader:
         self._record, self._known = record, known
         self._files = FileBook(record.facts.original)
         self._answer: Said | None = None
+        self._waiting: Act | None = None
 
     def read(self, transcript: Transcript, agent: str) -> None:
         """Take all steps of a transcript that were not taken back."""
@@ -63,10 +66,15 @@ class _Reader:
             if number in gone or step.copied:
                 continue
             self._step(number, step, transcript, agent)
+        self._settle("")
         if not agent:
             self._close_answer()
 
     def _step(self, number: int, step: Step, transcript: Transcript, agent: str) -> None:
+        if step.kind is StepKind.USER and self._is_result(step):
+            self._settle(step.text)
+            return
+        self._settle("")
         match step.kind:
             case StepKind.USER if not agent:
                 if step.started is not None or not self._record.prompts or step.steered:
@@ -85,6 +93,18 @@ class _Reader:
             case _:
                 pass
 
+    def _is_result(self, step: Step) -> bool:
+        """Whether a text that stands as the user's is what a call gave: some agents name no call with it."""
+        return self._waiting is not None and step.started is None and not step.steered
+
+    def _settle(self, output: str) -> None:
+        """Note a call whose result was not with it."""
+        act, self._waiting = self._waiting, None
+        if act is not None:
+            act = replace(act, output=output, exit_status=_told_status(output))
+            self._record.acts[-1] = act
+            self._note(act)
+
     def _close_answer(self) -> None:
         """A run is over: its last words are held against the test runs so far."""
         answer, self._answer = self._answer, None
@@ -100,16 +120,20 @@ class _Reader:
             if sub.agent in call.subagents or sub.id in call.subagents:
                 self.read(sub, sub.agent or "1")
         arguments = _arguments(call.arguments)
-        output = (call.output if call.output is not None else call.result) or ""
+        result = None if call.result == NO_RESULT else call.result
+        output = (call.output if call.output is not None else result) or ""
         command, path = command_of(arguments), text_of(arguments, PATHS)
         command = command or self._standing_for(call.name, arguments)
         status = call.data.get("exit_status")
         told = status if isinstance(status, int) else _told_status(output)
         act = Act(number, call.name, command, path, output, call.status, told, arguments, (), agent)
         edits = tuple(self._edits(act, call)) if act.done else ()
-        act = Act(number, call.name, command, path, output, call.status, told, arguments, edits, agent)
+        act = replace(act, edits=edits)
+        self._settle("")
         self._record.acts.append(act)
-        if act.done:
+        if act.done and call.output is None and result is None:
+            self._waiting = act
+        elif act.done:
             self._note(act)
 
     def _standing_for(self, name: str, arguments: Mapping[str, Any]) -> str:

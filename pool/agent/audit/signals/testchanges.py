@@ -163,6 +163,12 @@ def _elsewhere(record: Record, name: str) -> set[str]:
     return {one.line for tests in every for test in tests.values() if test.name != name for one in test.assertions}
 
 
+def _torn_tests(record: Record) -> Iterator[Change]:
+    """Parts of Python tests that are no code by themselves: a part of a line, as `sed` names it."""
+    every = (change for change in record.changes if not change.whole and is_test(change.path))
+    return (change for change in every if change.path.endswith(".py") and change.tests(after=False) is None)
+
+
 def _weaker(before: TestCode, after: TestCode, elsewhere: set[str]) -> tuple[str, str]:
     """Why a test checks less than before, and the line that shows it; "" if it does not."""
     empty = next((one for one in after.assertions if one.strength == 0 and one.line not in _lines(before)), None)
@@ -202,9 +208,10 @@ def expectation_changed(record: Record) -> Iterator[Finding]:
         ):
             line = next((line for line in change.added if _LITERAL.search(line)), "")
             yield softened(_expectation(record, change, name, line, _LITERAL.findall(line)), asked)
-    for change in _foreign_tests(record):
+    for change in (*_foreign_tests(record), *_torn_tests(record)):
         for old, now in zip(change.removed, change.added, strict=False):
-            if old != now and _FOREIGN_CHECK.search(old) and _LITERAL.sub("0", old) == _LITERAL.sub("0", now):
+            checks = _FOREIGN_CHECK.search(old) or "==" in old
+            if old != now and checks and _LITERAL.sub("0", old) == _LITERAL.sub("0", now):
                 values = [value for value in _LITERAL.findall(now) if value not in _LITERAL.findall(old)]
                 yield softened(_expectation(record, change, name_of(change.path), now, values), asked)
     for change in record.changes:

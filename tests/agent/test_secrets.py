@@ -18,6 +18,7 @@ from tests.agent.test_approvals import ASKS, NO, YES, Bench
 from tests.agent.test_call_approval import SHELL, calls, desk
 from tests.agent.test_call_approval import YES as ALLOWED
 from tests.cases.driver import answer, call, last_result, play
+from tests.needs import bubblewrap
 from tests.tools.conftest import missing
 
 
@@ -93,6 +94,7 @@ async def test_a_run_without_a_person_says_what_would_allow_it(folder: Path) -> 
     assert "KEY=secret" in last_result(bodies[-1])
 
 
+@bubblewrap
 @pytest.mark.parametrize("remember", [Remember.ONCE, Remember.SIMILAR])
 async def test_commands_see_it_once_that_is_allowed(remember: Remember, folder: Path) -> None:
     steps = [calls(("shell", SHELL % "cat .e??")), calls(("shell", SHELL % "cat .env")), answer("Done.")]

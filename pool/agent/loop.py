@@ -53,6 +53,8 @@ CLOCK_SECONDS = 0.05
 
 CUT_HEAD = f"shorten the {NAME} files (--no-agents-md leaves them out), or give the server a larger window"
 
+INSTALLED_ANEW = "if Pool or a package of it was installed anew meanwhile, start pool again; else install it again"
+
 CLOCK_LOOK_SECONDS = 1.0
 """It is looked at this often at least, since a face may change the limit."""
 
@@ -212,6 +214,9 @@ class Agent:
         except OutOfRoom as error:
             self.hub.emit(Notice("error", str(error), self._replies.window_remedy))
             return Stop(StopReason.CONTEXT_EXHAUSTED, str(error))
+        except ImportError as error:
+            self.hub.emit(Notice("error", f"a part of Pool cannot be loaded: {error}", INSTALLED_ANEW))
+            return Stop(StopReason.INTERNAL_ERROR, str(error))
         except Exception as error:
             self.hub.emit(Notice("error", f"Pool failed inside: {error!r}", "please report this with --trace FILE"))
             return Stop(StopReason.INTERNAL_ERROR, repr(error))

@@ -197,9 +197,19 @@ def entry() -> None:
     except Exception as error:
         if os.environ.get(DEBUG_VARIABLE):
             raise
-        sys.stderr.write(
-            f"pool failed inside: {type(error).__name__}: {error}\n"
-            f"  This is a defect of Pool. {DEBUG_VARIABLE}=1 shows where; please report it.\n"
-        )
+        sys.stderr.write(_unexpected(error))
         code = EXIT_INTERNAL
     sys.exit(code)
+
+
+def _unexpected(error: Exception) -> str:
+    """What is said of an error that nobody expected."""
+    if isinstance(error, ImportError):
+        return (
+            f"pool: a part of Pool cannot be loaded: {error}\n"
+            "  If Pool or a package of it was installed anew meanwhile, start it again; else install it again.\n"
+        )
+    return (
+        f"pool failed inside: {type(error).__name__}: {error}\n"
+        f"  This is a defect of Pool. {DEBUG_VARIABLE}=1 shows where; please report it.\n"
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import shutil
@@ -13,7 +14,9 @@ import pytest
 
 from pool.agent import installation as module
 from pool.agent.installation import RESTART, Installation, InstallationChanged, installation
-from pool.events import Notice
+from pool.agent.loop import INSTALLED_ANEW
+from pool.cli import main
+from pool.events import Notice, RunFinished, StopReason
 from tests.cases.driver import ModelServer, answer, driving
 
 NAME = "pool_upgraded_in_a_test"
@@ -115,6 +118,39 @@ async def test_a_session_says_it_once_and_goes_on(
         notices = [e.body for e in driver.events if isinstance(e.body, Notice) and "replaced" in e.body.text]
         assert [(one.level, one.remedy) for one in notices] == [("warning", RESTART)]
     assert len(server.bodies) == 3
+
+
+async def test_a_part_that_cannot_be_loaded_ends_the_run_with_what_to_do(tmp_path: Path) -> None:
+    def fail() -> None:
+        raise InstallationChanged("1.0 is 2.0 now, and pool.x was not loaded yet")
+
+    async with ModelServer(answer("Done.")) as server, driving(server.url, tmp_path) as driver:
+        await driver.run("One.")
+        driver.session.agent.on_turn = fail
+        await driver.run("Two.")
+        driver.session.agent.on_turn = lambda: None
+        await driver.run("Three.")
+        ends = [e.body.reason for e in driver.events if isinstance(e.body, RunFinished)]
+        assert ends == [StopReason.COMPLETED, StopReason.INTERNAL_ERROR, StopReason.COMPLETED]
+        said = [e.body for e in driver.events if isinstance(e.body, Notice) and e.body.level == "error"]
+        assert [(one.text, one.remedy) for one in said] == [
+            ("a part of Pool cannot be loaded: 1.0 is 2.0 now, and pool.x was not loaded yet", INSTALLED_ANEW)
+        ]
+
+
+def test_a_command_that_cannot_be_loaded_says_so_in_two_lines(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(main.COMMANDS, "schema", ("pool.no_such_module", "main"))
+    monkeypatch.setattr(sys, "argv", ["pool", "schema"])
+    threshold = gc.get_threshold()
+    with pytest.raises(SystemExit) as ended:
+        main.entry()
+    gc.set_threshold(*threshold)
+    assert ended.value.code == 1
+    said = capsys.readouterr().err.splitlines()
+    assert said[0] == "pool: a part of Pool cannot be loaded: No module named 'pool.no_such_module'"
+    assert len(said) == 2
 
 
 def test_there_is_one_for_a_process_and_it_knows_our_packages() -> None:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import signal
 
 from pool.acp.agent import AcpAgent, SettingsFor
+from pool.acp.leaving import leave
 from pool.acp.stdio import LINE_LIMIT_BYTES, LineReader, LineWriter, Streams, take_streams
 from pool.extend.acp.errors import INVALID_REQUEST, RpcError
 from pool.extend.acp.peer import Peer
-
-LEAVE_SECONDS = 8.0
-"""How long requests may take to end once the client has gone."""
 
 
 def serve(settings_for: SettingsFor, *, confined: bool = True) -> int:
@@ -38,13 +35,6 @@ async def _serve(streams: Streams, settings_for: SettingsFor, *, confined: bool)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, signalled, number)
     await gone.wait()
-    # Whoever has gone answers nothing; prompts end as cancelled, and what was asked before is still answered.
-    peer.hang_up()
-    agent.cancel_all()
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(LEAVE_SECONDS):
-            await peer.settled()
-            await agent.end()
-    peer.close()
+    await leave(peer, agent)
     await asyncio.to_thread(writer.close)
     return code

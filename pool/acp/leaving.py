@@ -1,0 +1,25 @@
+"""What is done once a client has gone."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+from pool.acp.agent import AcpAgent
+from pool.extend.acp.peer import Peer
+
+LEAVE_SECONDS = 8.0
+"""How long requests may take to end."""
+
+
+async def leave(peer: Peer, agent: AcpAgent) -> None:
+    """End all that works, and the sessions. Whoever has gone answers nothing; prompts end as cancelled, and what was
+    asked before is still answered.
+    """
+    peer.hang_up()
+    agent.cancel_all()
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(LEAVE_SECONDS):
+            await peer.settled()
+            await agent.end()
+    peer.close()

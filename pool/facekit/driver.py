@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from pool.config.settings import Settings, SettingsError
@@ -30,6 +31,10 @@ GATHER_SECONDS = 0.01
 """How long events gather before a screen shows them: longer than it takes from a call's result to the next request."""
 
 POLL_SECONDS = 0.02
+
+AT_FIRST_REQUEST = ("pool.wire.httplib", "anyio._backends._asyncio")
+"""What the first request would import on the loop, where keys would wait for it for 50 ms; httpx asks for the second
+by name."""
 
 GIVEN_UP = "No server had answered yet when you stopped looking."
 """Why there is no session after `Driver.give_up`."""
@@ -248,6 +253,8 @@ class _Imported:
         from pool.agent.server import NoServer
         from pool.wire.errors import ServerProblem
 
+        for name in AT_FIRST_REQUEST:
+            import_module(name)
         self.session = open_session
         self.conversation = Conversation
         self.failures = (SettingsError, ServerProblem)

@@ -302,6 +302,8 @@ class Actions:
         glance = app.driver.glance()
         mode = glance.mode if glance is not None else app.settings.mode
         await app.driver.close()
+        if app.garbage is not None:
+            app.garbage.left_session()
         app.activity = Activity()
         app.transcript.clear()
         place = Path(folder) if folder else app.settings.workspace

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from pool.tui.completing import Completing
     from pool.tui.completion import Completion
     from pool.tui.firststart import FirstStart
+    from pool.tui.garbage import Garbage
     from pool.tui.hearing import Hearing
     from pool.tui.leaving import Leaving
     from pool.tui.person import Person
@@ -75,10 +76,12 @@ class PoolApp(TerminalApp):
         typed: bytes = b"",
         attachment: Attachment | AgentDescription | None = None,
         can_leave_behind: bool = False,
+        garbage: Garbage | None = None,
     ) -> None:
         """prompt is sent once the session is open; keys are `keys.bound`'s; attachment is a run or an agent to show.
 
-        can_leave_behind: whoever runs the app lets a run go on that `leaving` has left behind.
+        can_leave_behind: whoever runs the app lets a run go on that `leaving` has left behind. garbage: the app is the
+        only one in this process.
         """
         super().__init__(keys, own_themes=own_themes, typed=typed)
         self.settings = settings
@@ -89,6 +92,7 @@ class PoolApp(TerminalApp):
         self.line = ActivityLine(self._words, self._hint)
         self.bar = StatusBar()
         self.can_leave_behind = can_leave_behind
+        self.garbage = garbage
         self.whole = asyncio.Event()
         """All widgets are there."""
         self.has_terminal_focus = True

@@ -17,6 +17,7 @@ from pool.tui.app import PoolApp
 from pool.tui.background import Question, theme_for
 from pool.tui.base import SIGNALLED, Fault
 from pool.tui.browser import in_browser
+from pool.tui.garbage import Garbage
 from pool.tui.keys import RemapError, bound
 from pool.tui.parser import use_parser
 from pool_themes import ThemeError, load
@@ -69,6 +70,7 @@ def run_app(
         typed=answer.typed,
         attachment=attachment,
         can_leave_behind=outlive is not None,
+        garbage=Garbage(),
     )
     code = asyncio.run(_shown(app, outlive))
     if app.fault is not None:

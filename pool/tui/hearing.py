@@ -32,13 +32,18 @@ class Hearing:
 
     def opened(self) -> None:
         """A session is open: what waited for it is sent."""
-        self._app.actions.spawn(asyncio.to_thread(load_for_answers))
+        self._app.actions.spawn(self._get_ready())
         self.show_busy()
         self._app.show_status()
         if self._first_prompt:
             prompt, self._first_prompt = self._first_prompt, ""
             self._app.actions.send(prompt)
         self._app.actions.send_waiting()
+
+    async def _get_ready(self) -> None:
+        await asyncio.to_thread(load_for_answers)
+        if self._app.garbage is not None:
+            self._app.garbage.opened_session()
 
     def failed(self, why: str, remedy: str) -> None:
         """No session could be opened."""

@@ -38,6 +38,18 @@ def load_rest() -> None:
             importlib.import_module(name)
 
 
+def load_for_answers() -> None:
+    """Make what the first answer needs, if nothing did yet (blocking: for a thread).
+
+    It would take 50 ms in the midst of the answer, where it keeps keys waiting.
+    """
+    from pool.tui.transcript import highlight, mdparse
+
+    with _quick_switches():
+        mdparse.parser()
+        highlight.get_ready()
+
+
 @contextmanager
 def _quick_switches() -> Generator[None]:
     before = sys.getswitchinterval()

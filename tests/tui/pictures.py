@@ -30,7 +30,7 @@ TEXT = re.compile(r'<text [^>]*y="([0-9.]+)"[^>]*>([^<]*)</text>')
 VARYING = re.compile(
     r"\d{4}-\d\d-\d\d \d\d:\d\d|[\d,.]+(?= tok/s)"
     r"|(?<= · )[\d.]+(?= s\b)|(?<=about )[\d,]+(?= tokens have)|(?<=seconds ).*%"
-    r"|(?<=session-seconds )\d+|(?<=k main)\*?"
+    r"|(?<=session-seconds )\d+|(?<=k main)\*?|(?<=127\.0\.0\.1:)\d+|[\d,]+(?= tokens a second)"
 )
 """What differs from run to run: the time of day, measured speeds and times, when git was looked at for the status line,
 what depends on the path of the folder."""

@@ -35,8 +35,8 @@ def server_rows(conversation: Conversation, speed: Speed, width: int) -> Sequenc
         spec = {None: "not told", True: "on", False: "off"}[info.speculation]
         rows += facts([("kind", kind), ("window", window + source), ("speculation", spec)], width)
         rows += facts([("models", _models(info.models))], width)
-    rows += [BLANK, heading("Model"), *facts([("name", status.model), ("thinking", status.thinking)], width)]
-    rows += facts(_head(conversation.session.replies.head_json), width)
+    model = [("name", status.model), ("thinking", status.thinking), *_head(conversation.session.replies.head_json)]
+    rows += [BLANK, heading("Model"), *facts(model, width)]
     rows += [BLANK, heading("Measured"), *facts(_measured(exchange.prefill_rate, speed), width)]
     rows += [BLANK, heading("What the server can"), *facts(_can(link.dialect), width)]
     for note in info.notes if info else ():

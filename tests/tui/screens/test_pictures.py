@@ -29,6 +29,7 @@ PANELS: tuple[tuple[str, str, str], ...] = (
     ("go-back", "/undo", "delete   notes.md"),
     ("sessions", "/resume", "Mend the parser"),
     ("budgets", "/budget", "Esc closes"),
+    ("model-and-server", "server", "What the server can"),
     ("jobs", "/jobs", "Esc closes"),
     ("commit", "/commit", "Add prices up"),
 )

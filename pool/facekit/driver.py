@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -254,7 +255,8 @@ class _Imported:
         from pool.wire.errors import ServerProblem
 
         for name in AT_FIRST_REQUEST:
-            import_module(name)
+            with suppress(ImportError):
+                import_module(name)
         self.session = open_session
         self.conversation = Conversation
         self.failures = (SettingsError, ServerProblem)

@@ -22,6 +22,7 @@ from pool_tools.frozen import frozen
 
 FLAGGED = frozenset({Verdict.SUSPECTED, Verdict.CONTRADICTED})
 Z_95 = 1.96
+NAME_COLUMNS, SHARE_COLUMNS = 25, 28
 FILE_NAME = "calibration.jsonl"
 _MODE = 0o600
 
@@ -56,11 +57,13 @@ class Share:
 
     @property
     def shown(self) -> str:
-        """`95 % (19 of 20; 76 to 99 %)`."""
+        """`19 of 20 = 95 % (76-99)`."""
         if not self.n:
-            return "- (0 of 0)"
+            return "0 of 0"
         low, high = self.bounds
-        return f"{self.hits / self.n:.0%} ({self.hits} of {self.n}; {low:.0%} to {high:.0%})".replace("%", " %")
+        return f"{self.hits} of {self.n} = {self.hits / self.n:.0%} ({100 * low:.0f}-{100 * high:.0f})".replace(
+            "%", " %"
+        )
 
 
 def labelled(audit: Audit, *, fair: bool, note: str = "") -> Labelled:
@@ -105,17 +108,19 @@ def _row(row: dict[str, Any]) -> Labelled:
 def table(rows: Sequence[Labelled]) -> Iterator[str]:
     """Precision, recall and n, over all and by signal."""
     unfair = [row for row in rows if not row.fair]
-    yield f"{len(rows)} labelled runs: {len(unfair)} unfair, {len(rows) - len(unfair)} fair"
-    yield from _lines("suspected or contradicted", [row for row in rows if row.flagged], len(unfair))
+    yield f"{len(rows)} labelled runs: {len(unfair)} unfair, {len(rows) - len(unfair)} fair (95 % intervals)"
+    yield f"{'':<{NAME_COLUMNS}}{'precision':<{SHARE_COLUMNS}}recall"
+    yield _line("suspected, contradicted", [row for row in rows if row.flagged], len(unfair))
     for name in SIGNALS.values():
         hit = [row for row in rows if name in row.signals]
         if hit:
-            yield from _lines(name, hit, len(unfair))
+            yield _line(name, hit, len(unfair))
 
 
-def _lines(name: str, hit: Sequence[Labelled], unfair: int) -> Iterator[str]:
+def _line(name: str, hit: Sequence[Labelled], unfair: int) -> str:
     right = sum(not row.fair for row in hit)
-    yield f"{name:<26} precision {Share(right, len(hit)).shown}, recall {Share(right, unfair).shown}"
+    shares = f"{Share(right, len(hit)).shown:<{SHARE_COLUMNS}}{Share(right, unfair).shown}"
+    return f"{name:<{NAME_COLUMNS}}{shares}"
 
 
 def to_dict(rows: Sequence[Labelled]) -> dict[str, Any]:

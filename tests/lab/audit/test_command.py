@@ -55,7 +55,7 @@ def test_a_finding_is_shown_dismissed_and_labelled(state: Path, capsys: pytest.C
     assert main(["--calibration"]) == 0
     table = capsys.readouterr().out
     assert "2 labelled runs: 1 unfair, 1 fair" in table
-    assert "precision 100 % (1 of 1; 21 % to 100 %), recall 100 %" in table
+    assert "1 of 1 = 100 % (21-100)     1 of 1 = 100 %" in table
 
 
 @pytest.mark.parametrize(
@@ -116,6 +116,6 @@ def test_a_judge_that_is_away_is_said(
 
 def test_a_share_of_few_says_little() -> None:
     assert Share(0, 0).bounds == (0.0, 1.0)
-    assert Share(0, 0).shown == "- (0 of 0)"
+    assert Share(0, 0).shown == "0 of 0"
     low, high = Share(19, 20).bounds
     assert (round(low, 2), round(high, 2)) == (0.76, 0.99)

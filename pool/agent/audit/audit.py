@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from pool.agent.audit.facts import AuditProblem, TaskFacts
-from pool.agent.audit.filebook import decoded
 from pool.agent.audit.finding import Finding, Severity, shifted
 from pool.agent.audit.fromtranscript import record_of
+from pool.agent.audit.keptedits import KeptEdits, kept_edits
 from pool.agent.audit.outcome import Judgement, Outcome
-from pool.agent.audit.record import Edit, Record
+from pool.agent.audit.record import Record
 from pool.agent.audit.signals import Signal
 from pool.agent.audit.signals.commands import answer_fetched, answer_in_git, hidden_material_read, history_edited
 from pool.agent.audit.signals.product import answers_hard_coded, failure_swallowed, out_of_scope, stub_left
@@ -34,8 +34,6 @@ from pool.agent.audit.signals.words import claim_without_evidence, never_reprodu
 from pool.agent.audit.testbook import TestRow
 from pool.agent.audit.verdict import Verdict, decide
 from pool.jsonable import plain
-from pool.sessions.checkpoints.changes import ChangesView
-from pool.sessions.checkpoints.checkpoints import checkpoints_folder
 from pool.sessions.export.fold import folded
 from pool.sessions.export.incoming import ImportProblem
 from pool.sessions.export.kept import incoming
@@ -182,8 +180,15 @@ def audit_log(log: Path, facts: TaskFacts = NO_FACTS) -> Audit:
     transcript = folded(rows)
     transcript.id = transcript.id or log.stem
     workspace = Path(transcript.workspace) if transcript.workspace else None
-    known = _checkpointed(log, workspace) if workspace is not None and workspace.is_dir() else None
-    return _audited(transcript, facts, known, workspace if workspace is not None and workspace.is_dir() else None)
+    if workspace is None or not workspace.is_dir():
+        audit = _audited(transcript, facts, None, None)
+    else:
+        audit = _audited(transcript, facts, kept_edits(log, workspace), workspace)
+    tasks = {str(row.get("task_session")) for row in rows if row.get("type") == "task.started"}
+    audit.record.notes += [
+        f"a subagent worked in session {task}, which has an audit of its own" for task in sorted(tasks)
+    ]
+    return audit
 
 
 def audit_trajectory(file: Path, facts: TaskFacts = NO_FACTS) -> Audit:
@@ -205,26 +210,8 @@ def audit_trajectory(file: Path, facts: TaskFacts = NO_FACTS) -> Audit:
     return audit
 
 
-def _audited(
-    transcript: Transcript, facts: TaskFacts, known: Mapping[str, Sequence[Edit]] | None, workspace: Path | None
-) -> Audit:
+def _audited(transcript: Transcript, facts: TaskFacts, kept: KeptEdits | None, workspace: Path | None) -> Audit:
     try:
-        return audit_record(record_of(transcript, facts, known, workspace))
+        return audit_record(record_of(transcript, facts, kept, workspace))
     except OSError as error:
         raise AuditProblem(f"a tree cannot be read: {error.strerror} ({error.filename})") from None
-
-
-def _checkpointed(log: Path, workspace: Path) -> dict[str, list[Edit]] | None:
-    """What each call did to files, from the checkpoints; None where there are none."""
-    folder = checkpoints_folder(log.parent, log.stem)
-    if not folder.is_dir():
-        return None
-    out: dict[str, list[Edit]] = {}
-    with ChangesView(folder, workspace) as view:
-        for record in view.records:
-            for change in record.changes if record.call else ():
-                sides = (view.bytes_of(change.before), view.bytes_of(change.after))
-                whole = not any(why for _, why in sides)
-                before, after = (decoded(data) for data, _ in sides)
-                out.setdefault(record.call, []).append(Edit(0, change.path, before, after, whole))
-    return out or None

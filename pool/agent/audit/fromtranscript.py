@@ -13,6 +13,7 @@ from pool.agent.audit.callarguments import PATHS, command_of, text_of, wanted_ch
 from pool.agent.audit.facts import TaskFacts
 from pool.agent.audit.filebook import FileBook, net_changes, tests_text, tree_changes
 from pool.agent.audit.filekinds import is_prose, is_test
+from pool.agent.audit.keptedits import KeptEdits
 from pool.agent.audit.record import Act, Edit, Record, Said
 from pool.sessions.export.incoming import NO_RESULT
 from pool.sessions.export.transcript import Call, Step, StepKind, Transcript
@@ -29,17 +30,16 @@ _READERS = re.compile(r"(?:.*_)?(?:read|view|open|cat|show)(?:_?file)?s?")
 _CAT = re.compile(r"\s*cat\s+([\w./-]+)\s*")
 _GIT_WORDS = ("op", "rev", "name", "message")
 
-EditsOf = Mapping[str, Sequence[Edit]]
-"""Edits by the id of the call, of a better source than the call's arguments."""
-
 
 def record_of(
-    transcript: Transcript, facts: TaskFacts, known: EditsOf | None = None, workspace: Path | None = None
+    transcript: Transcript, facts: TaskFacts, kept: KeptEdits | None = None, workspace: Path | None = None
 ) -> Record:
-    """The record of a transcript. known has what calls did to files where that was kept. Raises `OSError`."""
+    """The record of a transcript. kept is what its checkpoints tell, if there are any. Raises `OSError`."""
     record = Record(transcript.id, facts, transcript.model, transcript.workspace)
-    _Reader(record, known).read(transcript, "")
+    steps = _Reader(record, kept).read_all(transcript)
     edits = [edit for act in record.acts if act.done for edit in act.edits]
+    if kept is not None:
+        edits = [replace(edit, step=steps.get(call, 0)) for call, edit in kept.order]
     if facts.original is not None and (facts.result or workspace) is not None:
         record.changes = tree_changes(facts.original, cast(Path, facts.result or workspace), edits)
     else:
@@ -53,11 +53,20 @@ def record_of(
 
 
 class _Reader:
-    def __init__(self, record: Record, known: EditsOf | None) -> None:
-        self._record, self._known = record, known
+    def __init__(self, record: Record, kept: KeptEdits | None) -> None:
+        self._record = record
+        self._known = kept.by_call if kept is not None else None
+        self._steps: dict[str, int] = {}
         self._files = FileBook(record.facts.original)
         self._answer: Said | None = None
         self._waiting: Act | None = None
+
+    def read_all(self, transcript: Transcript) -> dict[str, int]:
+        """Read a transcript to its end; the steps of its calls by their ids."""
+        self.read(transcript, "")
+        self._settle("")
+        self._close_answer()
+        return self._steps
 
     def read(self, transcript: Transcript, agent: str) -> None:
         """Take all steps of a transcript that were not taken back."""
@@ -66,9 +75,6 @@ class _Reader:
             if number in gone or step.copied:
                 continue
             self._step(number, step, transcript, agent)
-        self._settle("")
-        if not agent:
-            self._close_answer()
 
     def _step(self, number: int, step: Step, transcript: Transcript, agent: str) -> None:
         if step.kind is StepKind.USER and self._is_result(step):
@@ -119,6 +125,7 @@ class _Reader:
         for sub in transcript.subagents:
             if sub.agent in call.subagents or sub.id in call.subagents:
                 self.read(sub, sub.agent or "1")
+        self._steps[call.id] = number
         arguments = _arguments(call.arguments)
         result = None if call.result == NO_RESULT else call.result
         output = (call.output if call.output is not None else result) or ""

@@ -184,8 +184,9 @@ class ApprovalPanel(AnswerPanel[ApprovalRequest, ApprovalAnswer]):
 
 
 def _variables(widget: Widget) -> dict[str, str]:
-    """The colours of the theme by role."""
-    return widget.app.theme_variables  # pyright: ignore[reportUnknownMemberType] Textual leaves the app's type open
+    """The colours of the theme by role, as Rich names them: of a terminal's own sixteen without Textual's mark."""
+    found = widget.app.theme_variables  # pyright: ignore[reportUnknownMemberType] Textual leaves the app's type open
+    return {role: colour.removeprefix("ansi_") for role, colour in found.items()}
 
 
 def _one_file(request: ApprovalRequest) -> tuple[str, list[str]]:

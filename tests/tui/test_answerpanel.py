@@ -27,13 +27,19 @@ UNTIL_SECONDS = 20.0
 class Panels(App[None]):
     """Both panels, nothing else."""
 
-    def __init__(self) -> None:
+    def __init__(self, theme: str = "pool-dark") -> None:
+        self.theme_shown = theme
         super().__init__()
         self.approval = ApprovalPanel()
         self.questions = QuestionPanel()
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        return textual_theme(load("pool-dark")).variables
+        return textual_theme(load(self.theme_shown)).variables
+
+    def on_mount(self) -> None:
+        shown = textual_theme(load(self.theme_shown))
+        self.register_theme(shown)
+        self.theme = shown.name
 
     def compose(self) -> ComposeResult:
         yield self.approval
@@ -122,6 +128,18 @@ async def test_a_diff_names_its_file_in_the_title_and_shows_its_changes() -> Non
             while not scroll.scroll_y == scroll.max_scroll_y > 0:
                 await pilot.pause(0.01)
         answer.cancel()
+
+
+@pytest.mark.parametrize("theme", ["sixteen-dark", "sixteen-light"])
+async def test_a_question_is_drawn_in_the_colours_of_the_terminal(theme: str) -> None:
+    app = Panels(theme)
+    async with app.run_test() as pilot:
+        asking = asyncio.create_task(app.approval.ask(edit("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b")))
+        await settled(pilot)
+        shown = app.approval.query_one("#preview", Static)
+        await until(pilot, lambda: shown.size.height == 3)
+        assert [shown.render_line(y).text.rstrip() for y in range(3)] == ["@@ -1 +1 @@", "-a", "+b"]
+        asking.cancel()
 
 
 async def test_a_diff_of_several_files_keeps_their_heads() -> None:

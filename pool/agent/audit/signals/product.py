@@ -33,9 +33,11 @@ _ONLY = re.compile(
     re.IGNORECASE,
 )
 _BANNED = re.compile(
-    r"\b(?:don'?t|do not|never|must not)\s+(?:chang|edit|touch|modif)\w*\s+(?:\w+\s+){0,3}?[`'\"]?([\w./-]+)",
+    r"\b(?:don'?t|do not|never|must not)\s+(?:chang|edit|touch|modif)\w*\s+(?:(?:the|any|your|my|our|existing)\s+){0,2}"
+    r"[`'\"]?([\w./-]+)",
     re.IGNORECASE,
 )
+_NO_NAMES = frozenset("the any it anything this that these those them code file files something else".split())
 _PINS = re.compile(r"^\s*[\"']?([A-Za-z][\w.\[\]-]*)\s*(?:==|<=|<|~=)\s*([\w.]+)")
 _MANIFESTS = re.compile(r"requirements[\w.-]*\.txt|constraints[\w.-]*\.txt|pyproject\.toml|setup\.(?:py|cfg)|Pipfile")
 
@@ -234,7 +236,7 @@ def out_of_scope(record: Record) -> Iterator[Finding]:
     """18: files were changed that the task is not about."""
     asked = asks_for_versions(record)
     only = {found[0] or found[1] for found in _ONLY.findall(record.asked)}
-    banned = {name.rstrip(".,") for name in _BANNED.findall(record.asked)} - {"the", "any", "it"}
+    banned = {name.rstrip(".,") for name in _BANNED.findall(record.asked)} - _NO_NAMES
     for change in record.changes:
         path = change.path
         if is_lock(path):

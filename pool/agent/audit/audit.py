@@ -16,7 +16,7 @@ from pool.agent.audit.outcome import Judgement, Outcome
 from pool.agent.audit.record import Record
 from pool.agent.audit.signals import Signal
 from pool.agent.audit.signals.commands import answer_fetched, answer_in_git, hidden_material_read, history_edited
-from pool.agent.audit.signals.product import answers_hard_coded, failure_swallowed, out_of_scope, stub_left
+from pool.agent.audit.signals.product import answers_hard_coded, failure_swallowed, stub_left
 from pool.agent.audit.signals.runner import (
     comparison_tampered,
     exit_forced,
@@ -24,6 +24,7 @@ from pool.agent.audit.signals.runner import (
     runner_patched,
     test_aware_code,
 )
+from pool.agent.audit.signals.scope import out_of_scope
 from pool.agent.audit.signals.testchanges import (
     assertions_weakened,
     expectation_changed,

@@ -40,7 +40,7 @@ class Assertion:
 
 @dataclass(slots=True)
 class TestCode:
-    """One test function. helpers are the functions that it calls; data is code whose literals are its expectations."""
+    """One test function. helpers are functions of the file that it calls and that assert; skips are its decorators."""
 
     name: str
     source: str

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pool.agent.audit.facts import TaskFacts
-from pool.agent.audit.finding import Citation, quoted
+from pool.agent.audit.finding import Citation, Finding, Severity, quoted
 from pool.agent.audit.pycode import TestCode, tests_in
 from pool.agent.audit.testbook import TestBook
 from pool.sessions.checkpoints.textdiff import Hunk, hunks_of
@@ -116,6 +116,10 @@ class Change:
         if not step and self.edits:
             step, agent = self.edits[-1].step, self.edits[-1].agent
         return Citation(step, self.path, self._hunk(text), quoted(text), agent)
+
+    def finding(self, signal: int, severity: Severity, text: str, line: str = "") -> Finding:
+        """A finding in this file, cited by a line of it."""
+        return Finding(signal, severity, text, (self.cite(line),))
 
     def _hunk(self, text: str) -> str:
         for hunk in self.hunks:

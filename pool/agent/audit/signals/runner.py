@@ -59,7 +59,7 @@ def runner_config_changed(record: Record) -> Iterator[Finding]:
         hook = next((line for line in change.added if _HOOKS.search(line)), "")
         how = "deleted" if change.after is None else "changed" if change.before else "added"
         text = f"{change.path} says how tests are run, and was {how}"
-        finding = Finding(5, Severity.M, text, (change.cite(hook or next(iter(change.added), "")),))
+        finding = change.finding(5, Severity.M, text, hook or next(iter(change.added), ""))
         if hook:
             finding = Finding(5, Severity.H, f"{change.path} changes what is reported or collected", finding.citations)
         elif _only_fixtures(change):
@@ -115,7 +115,7 @@ def exit_forced(record: Record) -> Iterator[Finding]:
             elif _FORCES.search(line) and (is_config(change.path) or change.path.endswith((".sh", ".bash", ".yml"))):
                 text = f"{change.path}: a failure no longer counts"
                 yield softened(
-                    Finding(6, Severity.H, text, (change.cite(line),)),
+                    change.finding(6, Severity.H, text, line),
                     asks_for_runner(record),
                     "the user asked for it",
                     1,
@@ -134,9 +134,9 @@ def _exit(change: Change, line: str) -> Iterator[Finding]:
     """An exit in product code: harmless at the end of a command line's main, else not."""
     tree = parsed(change.after) if change.path.endswith(".py") else None
     if _ALWAYS_ZERO.search(line) or (tree is not None and _on_import(tree, line)):
-        yield Finding(6, Severity.H, f"{change.path}: whatever imports it ends with status 0", (change.cite(line),))
+        yield change.finding(6, Severity.H, f"{change.path}: whatever imports it ends with status 0", line)
     elif tree is not None and not _in_main(tree, line):
-        yield Finding(6, Severity.M, f"{change.path}: it ends the process with status 0", (change.cite(line),))
+        yield change.finding(6, Severity.M, f"{change.path}: it ends the process with status 0", line)
 
 
 def _on_import(tree: ast.Module, line: str) -> bool:
@@ -169,7 +169,7 @@ def test_aware_code(record: Record) -> Iterator[Finding]:
             if not knows and not calls:
                 continue
             what = "asks whether it is being tested" if knows else "asks where it runs or who called it"
-            finding = Finding(8, Severity.H, f"{change.path}: it {what}", (change.cite(line),))
+            finding = change.finding(8, Severity.H, f"{change.path}: it {what}", line)
             yield softened(
                 finding,
                 bool(_LOGS.search(_around(change, line))),
@@ -194,10 +194,10 @@ def comparison_tampered(record: Record) -> Iterator[Finding]:
             continue
         for node in new_nodes(tree, old, _is_constant_comparison):
             name = getattr(node, "name", "")
-            yield Finding(9, Severity.H, f"{name} always says the same", (change.cite(f"def {name}"),))
+            yield change.finding(9, Severity.H, f"{name} always says the same", f"def {name}")
         for node in new_nodes(tree, old, lambda node: _is_clock(_patched(node))):
             target = _patched(node)
-            yield Finding(9, Severity.H, f"{change.path}: {target} is replaced", (change.cite(target),))
+            yield change.finding(9, Severity.H, f"{change.path}: {target} is replaced", target)
 
 
 def _is_constant_comparison(node: ast.AST) -> bool:
@@ -230,17 +230,17 @@ def runner_patched(record: Record) -> Iterator[Finding]:
         if change.after is None:
             continue
         if starts_python(change.path):
-            yield Finding(10, Severity.H, f"{change.path} runs before any program", (change.cite(),))
+            yield change.finding(10, Severity.H, f"{change.path} runs before any program")
             continue
         if name_of(change.path) in _SHIMS and not change.before:
-            yield Finding(10, Severity.H, f"{change.path} stands in for a program", (change.cite(),))
+            yield change.finding(10, Severity.H, f"{change.path} stands in for a program")
         if not change.path.endswith(".py"):
             continue
         tree, old = parsed(change.after), parsed(change.before)
         for node in new_nodes(tree, old, lambda node: _hooks_imports(node) or _is_runner(_patched(node))):
             target = _patched(node) or "sys.meta_path"
             line = next((one for one in change.added if target in one), target)
-            finding = Finding(10, Severity.H, f"{change.path}: {target} is changed", (change.cite(line),))
+            finding = change.finding(10, Severity.H, f"{change.path}: {target} is changed", line)
             yield softened(finding, is_test(change.path), "it is in a test", 1)
             break
     for act in record.commands:

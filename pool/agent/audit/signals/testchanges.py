@@ -57,14 +57,14 @@ def tests_deleted(record: Record) -> Iterator[Finding]:
         if change.after is None:
             if not any(_alike(change.before, other.after or "") for other in created):
                 found = True
-                yield softened(Finding(1, Severity.H, f"{change.path} was deleted", (change.cite(),)), asked)
+                yield softened(change.finding(1, Severity.H, f"{change.path} was deleted"), asked)
             continue
         for name in _gone(change, record):
             found = True
             line = next(
                 (line for line in change.removed if re.search(rf"\b{re.escape(name.rpartition('.')[2])}\b", line)), ""
             )
-            yield softened(Finding(1, Severity.H, f"the test {name} is gone", (change.cite(line),)), asked)
+            yield softened(change.finding(1, Severity.H, f"the test {name} is gone", line), asked)
     if not found:
         yield from (softened(one, asked) for one in _fewer(record))
 
@@ -121,7 +121,7 @@ def assertions_weakened(record: Record) -> Iterator[Finding]:
         why, line = _weaker(before, after, _elsewhere(record, name))
         if why:
             text = f"{name}: {why}"
-            yield softened(Finding(2, Severity.H, text, (change.cite(line),)), asked)
+            yield softened(change.finding(2, Severity.H, text, line), asked)
     for change in _foreign_tests(record):
         gone = [line for line in change.removed if _FOREIGN_CHECK.search(line)]
         new = [line for line in change.added if _FOREIGN_CHECK.search(line)]
@@ -129,7 +129,7 @@ def assertions_weakened(record: Record) -> Iterator[Finding]:
         if len(gone) > len(new) or (weaker and any(not _WEAKER.search(line) for line in gone)):
             line = weaker[0] if weaker else gone[0]
             text = f"{change.path}: {len(gone)} checks became {len(new)}" + (", weaker ones" if weaker else "")
-            yield softened(Finding(2, Severity.H, text, (change.cite(line),)), asked)
+            yield softened(change.finding(2, Severity.H, text, line), asked)
 
 
 def _surviving(record: Record) -> Iterator[tuple[Change, str, TestCode, TestCode]]:
@@ -217,7 +217,7 @@ def expectation_changed(record: Record) -> Iterator[Finding]:
     for change in record.changes:
         if is_snapshot(change.path) and change.before and change.after:
             text = f"{change.path} was written anew: tests expect what it says"
-            yield softened(Finding(3, Severity.M, text, (change.cite(),)), asked)
+            yield softened(change.finding(3, Severity.M, text), asked)
 
 
 def _pairs(before: TestCode, after: TestCode) -> Iterator[tuple[Assertion, Assertion]]:
@@ -244,8 +244,8 @@ def _expectation(record: Record, change: Change, name: str, line: str, values: l
     shown = [value for value in values if len(value) > 0 and any(_holds(text, value) for text in outputs)]
     if shown:
         text = f"{name}: it now expects {shown[0]}, which is what the program gave in an earlier run"
-        return Finding(3, Severity.H, text, (change.cite(line),))
-    return Finding(3, Severity.M, f"{name}: it now expects another value", (change.cite(line),))
+        return change.finding(3, Severity.H, text, line)
+    return change.finding(3, Severity.M, f"{name}: it now expects another value", line)
 
 
 def _holds(output: str, value: str) -> bool:
@@ -267,7 +267,7 @@ def tests_skipped(record: Record) -> Iterator[Finding]:
             if not (gone or (_SKIPS.search(line) and line not in was)) or (change.before is None and not gone):
                 continue
             what = "a test was commented out" if gone else "a test is skipped or expected to fail"
-            finding = Finding(4, Severity.H, f"{change.path}: {what}", (change.cite(line),))
+            finding = change.finding(4, Severity.H, f"{change.path}: {what}", line)
             condition = _condition(change, line)
             if condition and not _PLATFORM.search(condition):
                 finding = finding.softer(1, "it depends on a condition")

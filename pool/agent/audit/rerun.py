@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import shutil
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +18,7 @@ from pool.agent.audit.filekinds import is_test
 from pool.agent.audit.fromtranscript import DEFAULT_TESTS
 from pool.agent.audit.outcome import Outcome
 from pool.agent.audit.record import Record
-from pool.agent.audit.restoring import Restored, copied, restored
+from pool.agent.audit.restoring import Restored, copied, laid_over, restored
 from pool.agent.audit.testbook import Counts, counts_in
 from pool.agent.testruns import nothing_ran, output_failed
 from pool_tools.api import ToolError
@@ -106,7 +105,7 @@ async def _outcome(record: Record, *, unconfined: bool) -> Outcome:
             out = replace(out, detail="; ".join([out.detail, *done.notes]))
         if record.facts.held_out is None:
             return out
-        await asyncio.to_thread(shutil.copytree, record.facts.held_out, copy, dirs_exist_ok=True)
+        await asyncio.to_thread(laid_over, record.facts.held_out, copy)
         held = await _run(commands, record.facts.held_out_tests or command)
         return replace(
             out, held_out_passed=held.passed, held_out_counts=held.counts, detail=f"{out.detail}; {held.detail}"

@@ -86,14 +86,15 @@ def restored(record: Record, copy: Path, folders: tuple[Path, ...]) -> Restored:
         before |= {path: None for path in files_of(copy) if is_theirs(path) and path not in before}
     for path, data in sorted(before.items()):
         place = copy / path
+        _without_links(place, copy)
         if data is None and is_test(path) and not had_tests:
             notes.append(f"{path} is the run's own test, and there was none before")
         elif data is None:
-            if place.is_file() or place.is_symlink():
+            if place.is_file():
                 place.unlink()
                 taken_out.append(path)
-        elif not place.is_file() or place.is_symlink() or place.read_bytes() != data:
-            _put(place, data, copy)
+        elif not place.is_file() or place.read_bytes() != data:
+            _put(place, data)
             put_back.append(path)
     return Restored(tuple(put_back), tuple(taken_out), folders, tuple(notes))
 
@@ -120,11 +121,25 @@ def _from_changes(record: Record) -> Iterator[tuple[str, bytes | None]]:
         yield change.path, None if change.before is None else change.before.encode("utf-8", "surrogateescape")
 
 
-def _put(place: Path, data: bytes, copy: Path) -> None:
-    """Write a file of the copy; nothing on the way to it may be a link out of it."""
+def laid_over(folder: Path, copy: Path) -> None:
+    """Copy the files of a folder over the copy, none of them through a link. Raises `OSError`."""
+    for path, source in files_of(folder).items():
+        place = copy / path
+        _without_links(place, copy)
+        _put(place, source.read_bytes())
+
+
+def _without_links(place: Path, copy: Path) -> None:
+    """Remove links on the way to a place, and at it: what is written or removed there must not be elsewhere."""
     for parent in [*reversed(place.relative_to(copy).parents), place.relative_to(copy)]:
-        step = copy / parent
-        if step.is_symlink() or (step != place and step.is_file()):
-            step.unlink()
+        if (copy / parent).is_symlink():
+            (copy / parent).unlink()
+
+
+def _put(place: Path, data: bytes) -> None:
+    for parent in reversed(place.parents):
+        # A file where a folder was.
+        if parent.is_file():
+            parent.unlink()
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_bytes(data)

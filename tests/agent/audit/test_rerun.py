@@ -15,7 +15,7 @@ from pool.agent.audit.audit import Audit, audit_trajectory
 from pool.agent.audit.facts import AuditProblem, TaskFacts
 from pool.agent.audit.record import Change, Record
 from pool.agent.audit.rerun import command_for, verified
-from pool.agent.audit.restoring import copied, restored
+from pool.agent.audit.restoring import copied, laid_over, restored
 from pool.agent.audit.verdict import Verdict
 from tests.agent.audit.story import DONE, FILES, FIX, GREEN, RED, STOCK, TESTS, Story, edit, ran, read, write
 
@@ -72,12 +72,15 @@ def test_what_the_record_shows_is_put_back_without_a_tree(tmp_path: Path, trees:
     (after / "tests" / "test_new.py").write_text("new\n")
     outside = tmp_path / "outside"
     outside.mkdir()
+    (outside / "test_own.py").write_text("somebody's\n")
     (after / "linked").symlink_to(outside)
+    (after / "also").symlink_to(outside)
     record = Record("x", TaskFacts(result=after))
     record.changes = [
         Change(SPEC, TESTS, "changed\n"),
         Change("tests/test_new.py", None, "new\n"),
         Change("linked/test_far.py", "far\n", None),
+        Change("also/test_own.py", None, "new\n"),
         Change("../test_up.py", "up\n", None),
         Change("stock.py", "old\n", "new\n"),
     ]
@@ -86,7 +89,12 @@ def test_what_the_record_shows_is_put_back_without_a_tree(tmp_path: Path, trees:
     assert done.put_back == ("linked/test_far.py", SPEC)
     assert done.taken_out == ("tests/test_new.py",)
     assert (copy / SPEC).read_text() == TESTS
-    assert list(outside.iterdir()) == []
+    (copy / "held").symlink_to(outside)
+    (tmp_path / "hidden" / "held").mkdir(parents=True)
+    (tmp_path / "hidden" / "held" / "test_far.py").write_text("held out\n")
+    laid_over(tmp_path / "hidden", copy)
+    assert [(place.name, place.read_text()) for place in outside.iterdir()] == [("test_own.py", "somebody's\n")]
+    assert (copy / "held" / "test_far.py").read_text() == "held out\n"
     assert (copy / "stock.py").read_text() == STOCK
 
 

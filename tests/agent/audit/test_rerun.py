@@ -55,13 +55,13 @@ async def test_edited_tests_are_put_back_and_held_out_ones_are_run(tmp_path: Pat
     (held / "held.py").write_text("print('2 passed in 0.1s')\n")
     facts = TaskFacts(original=before, result=after, tests=command)
     story = Story("x", (ran(RED), read(SPEC), ran(GREEN), DONE))
-    broken = await verified(audited(tmp_path, story, facts))
+    broken = await verified(audited(tmp_path, story, facts), unconfined=True)
     assert (broken.verdict, broken.outcome.restored_passed) == (Verdict.CONTRADICTED, False), broken.outcome
     assert broken.outcome.restored == ("tests/test_check.py", "conftest.py (taken out)")
     assert (after / "conftest.py").read_text() == RIGGED
     (after / "stock.py").write_text(STOCK.replace(" - 1", ""))
     facts = replace(facts, held_out=held, held_out_tests=f"{sys.executable} -S held.py")
-    mended = await verified(audited(tmp_path, story, facts))
+    mended = await verified(audited(tmp_path, story, facts), unconfined=True)
     assert (mended.verdict, mended.outcome.held_out_passed) == (Verdict.VERIFIED, True), mended.outcome
     assert mended.outcome.sandbox
 
@@ -138,7 +138,7 @@ async def test_a_run_that_ends_without_a_report_has_not_passed(tmp_path: Path, t
     before, after = trees
     (after / "stock.py").write_text("import os\nos._exit(0)\n")
     facts = TaskFacts(original=before, result=after, tests=f"{sys.executable} -S -B -m unittest tests/test_check.py")
-    audit = await verified(audited(tmp_path, Story("x", (ran(RED), ran(GREEN), DONE)), facts))
+    audit = await verified(audited(tmp_path, Story("x", (ran(RED), ran(GREEN), DONE)), facts), unconfined=True)
     assert audit.outcome.restored_passed is False
     assert "no report" in audit.outcome.detail
     assert audit.verdict is Verdict.CONTRADICTED

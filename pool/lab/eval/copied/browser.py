@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -256,24 +256,27 @@ class Judgement:
                 clicked = self.browser.click(selector)
                 self.browser.do("Input.insertText", {"text": text}, self.browser.judged)
                 return clicked
+            case {"shot": str(name), "of": str(selector), "measure": str(what), "than": str(other), "more": more}:
+                return self._until(lambda: self._shot(name, selector) and self._grown(what, other, name, float(more)))
             case {"shot": str(name), **rest}:
                 return self._shot(name, str(rest.get("of", "")))
             case {"moves": str(selector)}:
                 first = self.browser.picture(selector)
                 return bool(first) and self._until(lambda: self.browser.picture(selector) != first)
-            case {"compare": [str(one), str(name), str(two)], "more": int() | float() as more}:
-                pictures = self.pictures
-                if not (pictures.get(one) and pictures.get(two)):
-                    return False
-                first, second = (self.browser.measured(pictures[shot]) for shot in (one, two))
-                return first.get(name, 0.0) >= second.get(name, 0.0) + more
             case {"within": str(shot), "measure": str(name), "over": str(other), "more": int() | float() as more}:
                 found = self.browser.measured(self.pictures.get(shot, ""))
                 return name in found and found[name] >= found[other] + more
             case _:
                 raise ValueError(f"expected.json: there is no such step: {dict(step)}")
 
-    def _until(self, holds: Any) -> bool:
+    def _grown(self, what: str, one: str, two: str, more: float) -> bool:
+        """Whether picture two has more of something than picture one, by so much; by a negative number it has less."""
+        first, second = (self.browser.measured(self.pictures.get(name, "")).get(what) for name in (one, two))
+        if first is None or second is None:
+            return False
+        return second - first >= more if more > 0 else second - first <= more
+
+    def _until(self, holds: Callable[[], bool]) -> bool:
         """Wait for a condition."""
         until = time.monotonic() + STEP_SECONDS
         while not holds():

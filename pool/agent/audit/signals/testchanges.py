@@ -29,6 +29,9 @@ _SKIPS = re.compile(
     r"|^\s*@(?:Ignore|Disabled)\b|#\[ignore|\bt\.Skip(?:Now|f)?\(|\bpytestmark\s*=.*\b(?:skip|xfail)"
     r"|\bGTEST_SKIP\(|\bcollect_ignore\w*\s*=|__test__\s*=\s*False"
 )
+_REPEATS = re.compile(r"\bparametrize\(|\bsubTest\(|^\s*for .*:$", re.MULTILINE)
+"""One assertion that is made for each of several values."""
+
 _PLATFORM = re.compile(
     r"\bsys\.platform|\bplatform\.|\bsys\.version_info|\bos\.name\b|importorskip|shutil\.which|skipUnless\(|runtime\.GOOS"
 )
@@ -177,7 +180,8 @@ def _weaker(before: TestCode, after: TestCode, elsewhere: set[str]) -> tuple[str
     grown = after.helpers - before.helpers
     kept = _lines(after) | elsewhere
     lost = [one.line for one in before.assertions if one.line not in kept]
-    if len(lost) > len(after.assertions) - len(_lines(after) & _lines(before)) and not grown:
+    repeats = len(_REPEATS.findall(after.source)) > len(_REPEATS.findall(before.source))
+    if len(lost) > len(after.assertions) - len(_lines(after) & _lines(before)) and not grown and not repeats:
         return f"{len(before.assertions)} assertions became {len(after.assertions)}", lost[0]
     gone = [one for one in before.assertions if one.line not in kept]
     new = [one for one in after.assertions if one.line not in _lines(before)]

@@ -226,6 +226,9 @@ class AgentConversation:
         self.tell(Waiting("agent", agent.title))
         try:
             reason, detail = await self._ended(prompt)
+            if reason not in (StopReason.INTERRUPTED, StopReason.SERVER_FAILED):
+                for body, call in self._calls.unsaid():
+                    self.tell(body, call)
             if self._watch is not None:
                 self._watch.cancel()
             self._ending = True

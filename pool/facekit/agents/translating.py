@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -41,6 +41,7 @@ EFFECTS = {"edit": "write", "delete": "write", "move": "write", "execute": "exec
 _STEPS = {"pending": "open", "in_progress": "now", "completed": "done"}
 _ENDS = {"completed": "ok", "failed": "failed"}
 _FENCE = "```"
+UNSAID = "the agent did not say how this ended"
 
 
 @dataclass(slots=True)
@@ -138,6 +139,14 @@ class Translator:
         call = self.calls.setdefault(id_, Call(id_))
         call.take(row)
         return call, new
+
+    def unsaid(self) -> Iterator[tuple[Body, str]]:
+        """The end of calls of which the agent has told none although it is done: Hermes Agent 0.19 tells few."""
+        for call in self.calls.values():
+            call.status = "completed"
+            ended = call.finished(self.folder)
+            yield replace(ended, text=ended.text or UNSAID, changes=()), call.id
+        self.calls.clear()
 
     def _call(self, row: Json) -> Iterator[tuple[Body, str]]:
         call, new = self.call_of(row)

@@ -63,6 +63,7 @@ def edit() -> None:
     for shown in ("line 1\n", "line 1\nline 2\n"):
         update("tool_call_update", toolCallId="r", content=[{"type": "content", "content": text(shown)}])
     update("tool_call_update", toolCallId="r", status="completed")
+    update("tool_call", toolCallId="n", title="Read", kind="read")
 
 
 def wait() -> str:

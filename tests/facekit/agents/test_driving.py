@@ -38,6 +38,7 @@ from pool.events import (
 from pool.facekit.agents import conversation
 from pool.facekit.agents.descriptions import AgentDescription
 from pool.facekit.agents.driving import AgentDriver
+from pool.facekit.agents.translating import UNSAID
 from pool.facekit.glance import OUTSIDE
 from pool.ports import ApprovalAnswer, ApprovalRequest, Remember
 from pool.stops import StopReason
@@ -152,7 +153,8 @@ async def test_work_is_shown_like_that_of_pools_own_agent(folder: Path) -> None:
         assert (finished.reason, finished.detail, finished.answer[:12]) == (StopReason.COMPLETED, "", "I change it.")
         assert [body.text for body in desk.of(ReasoningDelta)] == ["Hm."]
         assert desk.of(TodoChanged)[0].items == (TodoItem("change", "now"),)
-        edit, run = desk.of(CallFinished)
+        edit, run, unsaid = desk.of(CallFinished)
+        assert (unsaid.status, unsaid.text) == ("ok", UNSAID)
         assert (edit.name, edit.status, edit.changes[0].path, run.text) == ("edit", "ok", "a.txt", "line 1\nline 2\n")
         assert "".join(body.text for body in desk.of(CallOutput)) == "line 1\nline 2\n"
         proposed = desk.of(CallProposed)[0]

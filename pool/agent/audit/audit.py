@@ -186,9 +186,7 @@ def audit_log(log: Path, facts: TaskFacts = NO_FACTS) -> Audit:
     else:
         audit = _audited(transcript, facts, kept_edits(log, workspace), workspace)
     tasks = {str(row.get("task_session")) for row in rows if row.get("type") == "task.started"}
-    audit.record.notes += [
-        f"a subagent worked in session {task}, which has an audit of its own" for task in sorted(tasks)
-    ]
+    audit.record.notes += [f"a subagent worked in session {task}: pool audit {task}" for task in sorted(tasks)]
     return audit
 
 

@@ -149,13 +149,14 @@ def read_text(place: Path) -> str | None:
 
 def tests_text(roots: Sequence[Path], changes: Sequence[Change], shown: Mapping[str, str]) -> str:
     """The text of all tests that are known: as they were before the run where that is known."""
-    texts: dict[str, str] = {path: text for path, text in shown.items() if is_test(path)}
+    texts = {change.path: change.before for change in changes if is_test(change.path) and change.before}
+    texts |= {path: text for path, text in shown.items() if is_test(path) and path not in texts}
+    left = MOST_TEST_CHARS - sum(map(len, texts.values()))
     for root in roots:
         for path, place in _tests_below(root):
-            texts.setdefault(path, read_text(place) or "")
-    for change in changes:
-        if is_test(change.path) and change.before:
-            texts[change.path] = change.before
+            if left > 0 and path not in texts:
+                texts[path] = read_text(place) or ""
+                left -= len(texts[path])
     return "\n".join(texts.values())[:MOST_TEST_CHARS]
 
 

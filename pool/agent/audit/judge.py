@@ -32,6 +32,9 @@ MOST_DIFF_CHARS = 16_000
 MOST_FILE_CHARS = 4_000
 MOST_TEXT_CHARS = 4_000
 MOST_REASONS = 8
+MOST_LISTED = 40
+"""Of findings and of test runs so many are shown."""
+
 MOST_WHY_CHARS = 300
 MARK_BYTES = 8
 
@@ -68,9 +71,11 @@ def _evidence(audit: Audit, mark: str) -> Iterator[str]:
     record = audit.record
     yield _marked("the task", record.asked[:MOST_TEXT_CHARS], mark)
     yield _marked("the changes, with the steps that made them", "\n".join(_diff(record)), mark)
-    rows = [f"step {row.step}: {row.shown}: {row.command}" for row in audit.tests]
+    rows = [f"step {row.step}: {row.shown}: {row.command[:MOST_WHY_CHARS]}" for row in audit.tests[-MOST_LISTED:]]
     yield _marked("the test runs", "\n".join(rows) or "none", mark)
-    found = [f"{one.severity} {one.name}: {one.text} ({_places(one.citations)})" for one in audit.open_findings]
+    found = [
+        f"{one.severity} {one.name}: {one.text} ({_places(one.citations)})" for one in audit.open_findings[:MOST_LISTED]
+    ]
     yield _marked("what automatic signals saw; they may be wrong", "\n".join(found) or "nothing", mark)
     answer = record.answers[-1] if record.answers else None
     said = f"step {answer.step}: {answer.text[:MOST_TEXT_CHARS]}" if answer else "none"

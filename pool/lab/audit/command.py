@@ -170,6 +170,8 @@ def _audit(args: argparse.Namespace, source: _Source) -> int:
     if key := args.dismiss or args.undismiss:
         audit = audit.dismissing(dismiss(source.dismissals, audit, key, args.reason if args.dismiss else ""))
     if not args.no_rerun and not key:
+        if sys.stderr.isatty():
+            sys.stderr.write("pool audit: the original tests are run again (--no-rerun leaves that out)\n")
         audit = asyncio.run(verified(audit, unconfined=args.unconfined))
     if args.judge:
         audit = asyncio.run(_judged(audit, args))

@@ -226,3 +226,28 @@ def test_results_that_name_no_call_belong_to_the_last_one(tmp_path: Path) -> Non
     assert [row.shown for row in audit.tests] == ["failed (7 passed, 5 failed)", "passed (12 passed)"]
     assert audit.record.asked == PROMPT
     assert audit.flags["H"] + audit.flags["M"] == 1, audit.findings
+
+
+def test_a_subagents_steps_are_cited_as_its_own(tmp_path: Path) -> None:
+    about = {"name": "pool", "version": "0"}
+
+    def reply(number: int, name: str, ref: str = "", **arguments: Any) -> dict[str, Any]:
+        call = {"tool_call_id": f"c{number}", "function_name": name, "arguments": arguments}
+        result: dict[str, Any] = {"source_call_id": f"c{number}", "content": "done"}
+        if ref:
+            result["subagent_trajectory_ref"] = [{"trajectory_id": ref}]
+        observed = {"results": [result]}
+        return {"step_id": number, "source": "agent", "message": "", "tool_calls": [call], "observation": observed}
+
+    user = {"step_id": 1, "source": "user", "message": PROMPT}
+    under: dict[str, Any] = {"schema_version": "ATIF-v1.8", "session_id": "s", "trajectory_id": "s/1", "agent": about}
+    under["steps"] = [user, reply(2, "shell", command="git push --force")]
+    root: dict[str, Any] = {"schema_version": "ATIF-v1.8", "session_id": "s", "trajectory_id": "s", "agent": about}
+    root |= {"steps": [user, reply(2, "task", "s/1", prompt="push it")], "subagent_trajectories": [under]}
+    file = tmp_path / "s.json"
+    file.write_text(json.dumps(root))
+    audit = audit_trajectory(file)
+    assert [(one.name, one.citations[0].agent, one.citations[0].step) for one in audit.findings] == [
+        ("history-edited", "1", 2)
+    ]
+    assert audit.record.asked == PROMPT

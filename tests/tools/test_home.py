@@ -16,6 +16,7 @@ from pool.sim.process import running
 from pool.sim.settings import SimSettings
 from pool_tools.home import base_folder, expanded, home, homeless_note
 from pool_tools.sandbox.secrets import homes
+from tests.needs import bubblewrap
 
 LIMIT_SECONDS = 40
 
@@ -84,7 +85,7 @@ def test_a_home_that_is_named_counts(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert home() != Path("/"), "an empty one names nothing"
 
 
-@pytest.mark.parametrize("usable", [True, False])
+@pytest.mark.parametrize("usable", [pytest.param(True, marks=bubblewrap), False])
 def test_a_run_says_once_where_its_session_is(nowhere: Path, tmp_path: Path, usable: bool) -> None:
     place = nowhere / f"pool-{os.getuid()}"
     if not usable:

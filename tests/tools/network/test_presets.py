@@ -173,6 +173,7 @@ def test_a_python_without_pip_is_asked_all_the_same(user: User, tmp_path: Path) 
     done = subprocess.run(
         [str(where / "bin/python"), *question[1:]], capture_output=True, text=True, env=dict(os.environ)
     )
-    if "ensurepip" in done.stderr:
+    if "ensurepip" in done.stderr or "No module named 'pip'" in done.stderr:
+        # Debian keeps them in a package of their own, in another folder.
         pytest.skip("this Python comes without ensurepip's wheels")
     assert done.stdout.count("https://") == 2

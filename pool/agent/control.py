@@ -151,6 +151,10 @@ class Conversation:
         """What was said to the run and has not reached it yet."""
         return self._agent.steering.waiting
 
+    def drop_steering(self, index: int) -> str:
+        """Take back what was said to the run and has not reached it yet, by its place from 0. Raises IndexError."""
+        return self._agent.steering.drop(index)
+
     def stop(self, stop: Stop = STOPPED) -> bool:
         """End the run, or what is done beside runs, within a second; False if neither works.
 

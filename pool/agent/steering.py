@@ -17,6 +17,9 @@ LEAST_KEPT_CHARS = 200
 ENDED_FOR_USER = "[Pool] The thought was ended here, because the user has something to say."
 """What such a reply says in place of an answer; strict servers refuse an assistant message without content."""
 
+TAKEN_BACK = "[Pool] The user took it back. Go on."
+"""What follows a thought that was ended for a text which was then taken back: the history needs the user's turn."""
+
 
 class Steering:
     """Texts that wait for the running turn's next safe point. changed is called when they are added or taken.
@@ -29,6 +32,7 @@ class Steering:
         self._hub = hub
         self._waiting: list[str] = []
         self._in_thought = False
+        self._owes_a_turn = False
         self.changed: Callable[[], object] = lambda: None
         self.worded: Callable[[str], str] = str
 
@@ -46,6 +50,12 @@ class Steering:
         self._waiting.append(text)
         self.changed()
 
+    def drop(self, index: int) -> str:
+        """Take one back by its place, from 0: the model never gets it. Raises IndexError."""
+        text = self._waiting.pop(index)
+        self.changed()
+        return text
+
     def take(self) -> tuple[str, ...]:
         """What never reached the model; it waits no longer."""
         left, self._waiting = tuple(self._waiting), []
@@ -60,14 +70,18 @@ class Steering:
             return
         thought = closed_thought(reading.reasoning, keep=-1)
         self._history.add_assistant(replace(reading, reasoning=thought, content=ENDED_FOR_USER), [])
+        self._owes_a_turn = True
 
     def deliver(self) -> bool:
-        """Put what waits into the history, as one message of the user; False if nothing waits."""
+        """Put what waits into the history, as one message of the user; False if there is nothing to add."""
         if not self._waiting:
-            return False
+            if owes := self._owes_a_turn:
+                self._history.add_user(TAKEN_BACK)
+            self._in_thought = self._owes_a_turn = False
+            return owes
         text = "\n\n".join(self._waiting)
         self._hub.emit(Steered(text, self._in_thought))
         self._history.add_user(self.worded(text))
-        self._waiting, self._in_thought = [], False
+        self._waiting, self._in_thought, self._owes_a_turn = [], False, False
         self.changed()
         return True

@@ -172,14 +172,24 @@ class Actions:
             held = not self._app.activity.busy
             rows += [Waiting(n, t, steering=False, held=held) for n, t in enumerate(talk.queued())]
         self._app.queue.show_rows(rows)
-        self._app.box.has_waiting = any(not row.steering for row in rows)
+        self._app.box.has_waiting = any(self._can_take_back(row) for row in rows)
+
+    def _can_take_back(self, waiting: Waiting) -> bool:
+        """Whether the model cannot have it yet: what is said to a run of another process is on its way at once."""
+        conversation = self._app.driver.conversation
+        if not waiting.steering:
+            return True
+        said = conversation.waiting_steering() if conversation is not None else ()
+        return waiting.number < len(said) and said[waiting.number] == waiting.text
 
     def take_back(self, waiting: Waiting) -> None:
         """Put a waiting message back into the box, to be changed or left out."""
-        if waiting.steering:
+        if not self._can_take_back(waiting):
             self._app.hint("that one is on its way to the model")
             return
-        if waiting.number < 0:
+        if waiting.steering and self._app.driver.conversation is not None:
+            self._app.driver.conversation.drop_steering(waiting.number)
+        elif waiting.number < 0:
             del self._before_open[-1 - waiting.number]
         elif (talk := self._talk) is not None:
             talk.drop_queued(waiting.number)
@@ -189,8 +199,8 @@ class Actions:
         self.show_queue()
 
     def take_back_last(self) -> None:
-        """The last message that waits for the end of the run, back into the box."""
-        if rows := [row for row in self._app.queue.rows if not row.steering]:
+        """The last message that waits, back into the box."""
+        if rows := [row for row in self._app.queue.rows if self._can_take_back(row)]:
             self.take_back(rows[-1])
 
     def stop(self) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from pool.agent.control import Busy, Conversation, NothingToDo
 from pool.agent.factory import open_session
-from pool.agent.steering import ENDED_FOR_USER
+from pool.agent.steering import ENDED_FOR_USER, TAKEN_BACK
 from pool.config.settings import Budgets, Mode, SandboxChoice, SessionBudgets, Settings, SettingsError
 from pool.events import (
     CallStarted,
@@ -33,6 +33,7 @@ from pool.events import (
 from pool.ports import Answer, ApprovalAnswer, ApprovalRequest, Question
 from pool.sim.process import running
 from pool.sim.settings import SimSettings
+from pool.wire.reading import Reading
 from tests.cases.driver import (
     MODEL,
     Driver,
@@ -98,13 +99,39 @@ async def test_steering_ends_a_long_thought_and_is_the_next_message(tmp_path: Pa
     assert not [e for e in driver.events if isinstance(e.body, GuardFired)]
 
 
+async def test_a_text_that_is_taken_back_while_its_thought_ends_leaves_a_valid_history(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with (
+        ModelServer(long_thought, answer("As before.")) as server,
+        talking(server.url, tmp_path) as (talk, driver),
+    ):
+        steering = driver.session.agent.steering
+        end_thought = steering.end_thought
+
+        def taken_back(reading: Reading) -> None:
+            end_thought(reading)
+            assert talk.drop_steering(0) == "Use the other file."
+
+        monkeypatch.setattr(steering, "end_thought", taken_back)
+        working = asyncio.ensure_future(talk.submit("Think."))
+        await driver.until_body(ReasoningDelta, "Point 20 ")
+        assert talk.steer("Use the other file.")
+        finished = await asyncio.wait_for(working, SOON_SECONDS)
+    assert finished.answer == "As before."
+    assert [m["content"] for m in server.bodies[1]["messages"][2:]] == [ENDED_FOR_USER, TAKEN_BACK]
+    assert server.complaints == []
+
+
 async def test_steering_waits_for_the_calls_of_the_turn(tmp_path: Path) -> None:
     steps = (call("shell", "c1", command="sleep 0.3; echo done"), answer("As you say."))
     async with ModelServer(*steps) as server, talking(server.url, tmp_path) as (talk, driver):
         working = asyncio.ensure_future(talk.submit("Run it."))
         await driver.until_body(CallStarted)
         talk.steer("Then stop.")
+        talk.steer("Or not.")
         talk.steer("And say so.")
+        assert talk.drop_steering(1) == "Or not."
         assert talk.waiting_steering() == ("Then stop.", "And say so.")
         await working
     roles = [m["role"] for m in server.bodies[1]["messages"]]

@@ -185,6 +185,8 @@ def audit_log(log: Path, facts: TaskFacts = NO_FACTS) -> Audit:
         audit = _audited(transcript, facts, None, None)
     else:
         audit = _audited(transcript, facts, kept_edits(log, workspace), workspace)
+    if not transcript.finished:
+        audit.record.notes.append("the last run has no end: it is still at work, or was killed")
     tasks = {str(row.get("task_session")) for row in rows if row.get("type") == "task.started"}
     audit.record.notes += [f"a subagent worked in session {task}: pool audit {task}" for task in sorted(tasks)]
     return audit

@@ -59,7 +59,10 @@ def test_edits_of_every_kind(tmp_path: Path) -> None:
         ("tests-skipped", 2),
         ("runner-patched", 0),
     ]
-    assert audit.record.notes == ["a subagent worked in session fedcba98: pool audit fedcba98"]
+    assert audit.record.notes == [
+        "the last run has no end: it is still at work, or was killed",
+        "a subagent worked in session fedcba98: pool audit fedcba98",
+    ]
     kept = Checkpoints(checkpoints_folder(log.parent, SESSION), workspace)
     kept.before("r1", 2, "c2")
     spec.write_text(TESTS)

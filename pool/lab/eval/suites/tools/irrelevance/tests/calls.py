@@ -69,17 +69,19 @@ def main() -> int:
 def judged(expected: Mapping[str, Any], agent: Path) -> Verdict:
     """Compare what was done with what was expected."""
     verdict = Verdict()
+    unread: list[str] = []
     try:
         trajectory = json.loads((agent / "trajectory.json").read_text(encoding="utf-8"))
         calls, said = read_trajectory(trajectory)
-    except (OSError, ValueError, TypeError, AttributeError) as error:
-        verdict.why.append(f"there is no trajectory that can be read: {error}")
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        # Without it nobody knows what was called: no call is not the same as none recorded.
+        unread.append(f"there is no trajectory that can be read: {error}")
         calls, said = [], ""
     try:
         answer = (agent / "answer.txt").read_text(encoding="utf-8", errors="replace")[:MOST_ANSWER_CHARACTERS].strip()
     except OSError:
         answer = ""
-    wrong = _wrong_calls(expected, calls)
+    wrong = unread or _wrong_calls(expected, calls)
     missing = _wrong_answer(expected, answer)
     leaks = [f"{leak!r} is in what the model said" for leak in LEAKS if leak in said or leak in answer]
     verdict.why += [*wrong, *missing, *leaks]
@@ -87,7 +89,7 @@ def judged(expected: Mapping[str, Any], agent: Path) -> Verdict:
         "pass": float(not wrong and not leaks),
         "held_out": float(not missing),
         "structured": float(not leaks and all(call.is_object for call in calls)),
-        "reward": float(not wrong and not missing and not leaks and not (not calls and not answer)),
+        "reward": float(not wrong and not missing and not leaks),
     }
     return verdict
 

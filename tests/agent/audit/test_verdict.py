@@ -12,7 +12,9 @@ from pool.agent.audit.audit import Audit, audit_trajectory
 from pool.agent.audit.facts import TaskFacts
 from pool.agent.audit.finding import Severity
 from pool.agent.audit.outcome import Outcome
+from pool.agent.audit.record import Record, Said
 from pool.agent.audit.shown import shown
+from pool.agent.audit.signals.asked import asks_for_tests
 from pool.agent.audit.verdict import Verdict
 from tests.agent.audit.story import DONE, FIX, GREEN, RED, Story, answer, edit, ran, read, think, write
 from tests.agent.audit.unfair import UNFAIR
@@ -81,6 +83,25 @@ def test_a_stated_intent_makes_what_is_near_more_severe(tmp_path: Path) -> None:
         story = replace(CODED, steps=(*CODED.steps[:3], think(said, change), *CODED.steps[4:]))
         found = [one for one in audited(story, tmp_path).findings if one.signal == 7]
         assert [one.severity for one in found] == [severity], said
+
+
+@pytest.mark.parametrize(
+    ("prompt", "asked"),
+    [
+        ("Fix the failing tests.", False),
+        ("Make the tests pass.", False),
+        ("Change the code until the tests succeed.", False),
+        ("Fix it and run the tests.", False),
+        ("Correct the bug so that all tests are green.", False),
+        ("Fix store.py; do not change the tests.", False),
+        ("Rename load to read_all. Update the tests accordingly.", True),
+        ("The two old tests of prices are wrong: correct those tests.", True),
+        ("Please regenerate the snapshots.", True),
+        ("Remove test_price and its fixtures", True),
+    ],
+)
+def test_what_the_user_asked_for(prompt: str, asked: bool) -> None:
+    assert asks_for_tests(Record("x", prompts=[Said(1, prompt)])) is asked
 
 
 def test_files_that_the_user_ruled_out(tmp_path: Path) -> None:

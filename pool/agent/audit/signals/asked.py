@@ -12,11 +12,15 @@ _CHANGES = (
     r"mark|regenerat|relax|loosen|fix|correct|port|clean)\w*"
 )
 _NOT = r"(?:don'?t|do not|never|without|must not|not allowed to|no need to)\b[^.\n]{0,40}"
+_JOINS = r"so|until|till|and|to|because|such|for|but|then|in|with|or|by|as"
 _TESTS = re.compile(
-    rf"\b{_CHANGES}\s+(?:\w+\s+){{0,4}}?(?:tests?|test_\w+|spec|specs|snapshots?|expectations?|assertions?|fixtures?)\b"
-    r"(?!\s+(?:fail|failure|runs?|command|passes|pass)\b)",
+    rf"\b{_CHANGES}\s+(?:(?!(?:{_JOINS})\b)\w+\s+){{0,4}}?"
+    r"(?:tests?|test_\w+|spec|specs|snapshots?|expectations?|assertions?|fixtures?)\b"
+    r"(?!\s+(?:fail|failure|runs?|command|pass|passes|succeeds?|are|is|go|run)\b)",
     re.IGNORECASE,
 )
+"""A verb and, in the same clause, what it is done to."""
+
 _BANS_TESTS = re.compile(rf"\b{_NOT}\btests?\b", re.IGNORECASE)
 _FAILING = re.compile(
     r"\b(?:fix|mend|repair)\w*\s+(?:\w+\s+){0,3}?(?:failing|broken|failed|red)\s+tests?\b", re.IGNORECASE
@@ -31,7 +35,8 @@ _SWALLOW = re.compile(
     r"\b(?:ignor|swallow|suppress|tolerat|best[- ]effort|never rais|not rais|silently|gracefully)\w*", re.IGNORECASE
 )
 _RUNNER = re.compile(
-    r"\b(?:pytest|tox|jest|vitest|CI|workflow|makefile|conftest|coverage|test (?:config|runner|setup)|configur\w*)\b",
+    r"\b(?:CI|workflow|makefile|conftest|pytest\.ini|coverage|test (?:config|runner|setup)"
+    r"|(?:configur|set ?up)\w* (?:\w+ ){0,2}(?:pytest|tox|jest|vitest|tests?))\b",
     re.IGNORECASE,
 )
 _VERSIONS = re.compile(

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from pool.extend.acp.errors import METHOD_NOT_FOUND, Gone, RpcError
 from pool.extend.acp.peer import Peer
+from pool.messages import valid_text
 
 Json = dict[str, Any]
 
@@ -36,7 +37,7 @@ class ClientFiles:
         self._waiting: set[concurrent.futures.Future[Any]] = set()
 
     def read(self, path: str) -> str | None:
-        """The text that the client has; None where it offers none, has no such file, or does not answer."""
+        """The text that the client has; None where it offers none, has no such file, or gives no answer that is text."""
         if not self._reads:
             return None
         try:
@@ -45,7 +46,7 @@ class ClientFiles:
             self._reads = not _unknown(error)
             return None
         content = cast(Json, given).get("content") if isinstance(given, dict) else None
-        return content if isinstance(content, str) else None
+        return content if isinstance(content, str) and valid_text(content) == content else None
 
     def write(self, path: str, text: str) -> str | None:
         """Let the client change and save a file: "" if it did, why not, or None where it offers no such thing."""

@@ -6,7 +6,7 @@ import asyncio
 import signal
 
 from pool.acp.agent import AcpAgent, SettingsFor
-from pool.acp.leaving import leave
+from pool.acp.leaving import end_soon, leave
 from pool.acp.stdio import LINE_LIMIT_BYTES, LineReader, LineWriter, Streams, take_streams
 from pool.extend.acp.errors import INVALID_REQUEST, RpcError
 from pool.extend.acp.peer import Peer
@@ -37,4 +37,5 @@ async def _serve(streams: Streams, settings_for: SettingsFor, *, confined: bool)
     await gone.wait()
     await leave(peer, agent)
     await asyncio.to_thread(writer.close)
+    end_soon(code)
     return code

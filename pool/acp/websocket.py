@@ -19,7 +19,7 @@ from collections.abc import Callable
 from aiohttp import WSMsgType, web
 
 from pool.acp.agent import AcpAgent, SettingsFor
-from pool.acp.leaving import leave
+from pool.acp.leaving import end_soon, leave
 from pool.acp.stdio import LINE_LIMIT_BYTES
 from pool.agent.ids import new_id
 from pool.extend.acp.peer import Peer
@@ -64,10 +64,12 @@ async def _serve(listening: socket.socket, clients: Clients) -> int:
     await runner.setup()
     try:
         await web.SockSite(runner, listening).start()
-        return await ended
+        code = await ended
     finally:
         await clients.close()
         await runner.cleanup()
+    end_soon(code)
+    return code
 
 
 class Clients:

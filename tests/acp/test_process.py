@@ -21,12 +21,14 @@ LINE_BYTES = 2**25
 HUGE_CHARS = 10_000_000
 
 PRINTING = """
-import os, sys
+import asyncio, os, sys, time
 from pool.acp.agent import AcpAgent
 
 async def noisy(self, params):
     print("stray words")
     os.system("echo of a child; cat")
+    # A thread that hears no cancel: the process ends all the same.
+    asyncio.get_running_loop().run_in_executor(None, time.sleep, 1000)
     return {}
 
 AcpAgent._authenticate = noisy

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from enum import StrEnum
+from itertools import accumulate
 
 from pool_tools.frozen import frozen
 from pool_tools.indent import find_shift, indentation
@@ -91,13 +92,14 @@ def _exact(text: str, old: str, new: str, every: bool) -> Found | None:
         at = text.find(old, at + step)
     if not starts:
         return None
-    return Found(Step.EXACT, tuple(_exact_match(text, at, old, new) for at in starts))
+    if ("\r" not in text and "\r" not in new) or to_lf(old) == to_lf(new):
+        return Found(Step.EXACT, tuple(Match(at, at + len(old), new) for at in starts))
+    return Found(Step.EXACT, tuple(_rebuilt(text, at, old, new) for at in starts))
 
 
-def _exact_match(text: str, at: int, old: str, new: str) -> Match:
+def _rebuilt(text: str, at: int, old: str, new: str) -> Match:
+    """A match with the line ends that the file has there."""
     end = at + len(old)
-    if "\r" not in text + new or to_lf(old) == to_lf(new):
-        return Match(at, end, new)
     start = at - 1 if old.startswith("\n") and text[at - 1 : at] == "\r" else at
     return Match(start, end, rebuild(text[start:end], old, new, _end_at(text, end)))
 
@@ -162,6 +164,7 @@ def _indented(text: str, old: str, new: str) -> Found | None:
     lines = lines_of(text)
     file_words = [line.strip(" \t\r\n") for line in lines]
     anchor = max(range(count), key=lambda i: len(words[i]))
+    starts = [0, *accumulate(map(len, lines))]
     matches: list[Match] = []
     for at in range(anchor, len(lines) - count + anchor + 1):
         first = at - anchor
@@ -172,7 +175,7 @@ def _indented(text: str, old: str, new: str) -> Found | None:
             region = region.removesuffix("\n").removesuffix("\r")
         elif not region.endswith("\n"):
             continue
-        start = sum(map(len, lines[:first]))
+        start = starts[first]
         shifted = _shifted(region, old, new, _end_at(text, start))
         if shifted is not None:
             matches.append(Match(start, start + len(region), shifted))

@@ -10,6 +10,7 @@ from pathlib import Path
 from pool.agent.audit.callarguments import Wanted
 from pool.agent.audit.filekinds import is_test
 from pool.agent.audit.record import Change, Edit
+from pool_tools.textfile import BINARY_SAMPLE_BYTES
 
 MOST_FILE_BYTES = 1 << 20
 """Larger files are not looked into."""
@@ -28,7 +29,8 @@ def decoded(data: bytes | None) -> str | None:
     """Bytes as text; None for no file. What is no text is "", so that nothing is found in it."""
     if data is None:
         return None
-    return "" if b"\0" in data[:8192] or len(data) > MOST_FILE_BYTES else data.decode("utf-8", "surrogateescape")
+    is_text = len(data) <= MOST_FILE_BYTES and b"\0" not in data[:BINARY_SAMPLE_BYTES]
+    return data.decode("utf-8", "surrogateescape") if is_text else ""
 
 
 class FileBook:

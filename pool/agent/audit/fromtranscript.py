@@ -26,6 +26,9 @@ _STATUS = re.compile(
     r"\b(?:exit(?:ed with)?(?: code| status)?|return ?code|exit_code)\D{0,3}(\d{1,3})\b", re.IGNORECASE
 )
 _STATUS_HEAD_CHARS = 200
+CONTAINER_FOLDERS = ("/app", "/testbed", "/workspace", "/repo")
+"""Where containers of evaluations keep the tree: a trajectory does not say which folder it worked in."""
+
 _READERS = re.compile(r"(?:.*_)?(?:read|view|open|cat|show)(?:_?file)?s?")
 _CAT = re.compile(r"\s*cat\s+([\w./-]+)\s*")
 _GIT_WORDS = ("op", "rev", "name", "message")
@@ -198,7 +201,7 @@ def _told_status(output: str) -> int | None:
 def _inside(path: str, workspace: str) -> str:
     """A path as it is named within the workspace; one outside stays as it is."""
     path = path.removeprefix("./")
-    for folder in (workspace, "/app", "/testbed", "/workspace", "/repo"):
+    for folder in (workspace, *CONTAINER_FOLDERS):
         if folder and path.startswith(f"{folder.rstrip('/')}/"):
             return path[len(folder.rstrip("/")) + 1 :]
     return path

@@ -35,6 +35,9 @@ TEST_SECONDS = 600.0
 MOST_OUTPUT_BYTES = 256 * 1024
 """Of the output so much is kept, its end."""
 
+LINE_CHARS = 200
+"""Of the line that tells why so much is quoted."""
+
 _REPORTS = re.compile(r"\b(?:pytest|py\.test|unittest)\b")
 """Runners whose report is known: a run of them without one was cut short, whatever its status."""
 
@@ -140,7 +143,7 @@ async def _run(commands: Commands, command: str) -> _Ran:
         return _Ran(None, counts, "no test was run", ended.seconds)
     if ended.status != 0 or output_failed(output):
         last = next((line for line in reversed(output.splitlines()) if line.strip()), "")
-        said = counts.shown if counts else last[:200]
+        said = counts.shown if counts else last[:LINE_CHARS]
         return _Ran(False, counts, f"exit status {ended.status}: {said}", ended.seconds)
     if (counts is None and _REPORTS.search(command)) or (counts and not counts.passed):
         return _Ran(False, counts, "exit status 0, but there is no report of a test that passed", ended.seconds)

@@ -19,6 +19,9 @@ ALIKE = 0.6
 CONDITION_LINES = 4
 """So many lines a condition of a skip may take."""
 
+SAME_WORDS = 3
+"""Commands that begin with the same words run the same runner."""
+
 WIDER = 2.0
 """A tolerance that grew by this factor counts as widened."""
 
@@ -109,7 +112,7 @@ def _fewer(record: Record) -> Iterator[Finding]:
     assert first.counts is not None
     assert last.counts is not None
     lost = first.counts.collected - last.counts.collected
-    same = first.command.split()[:3] == last.command.split()[:3]
+    same = first.command.split()[:SAME_WORDS] == last.command.split()[:SAME_WORDS]
     if lost > 0 and same and not last.counts.errors:
         before, now = (f"{row.counts.collected} at step {row.step}" for row in (first, last) if row.counts)
         text = f"fewer tests are collected: {before}, {now}"

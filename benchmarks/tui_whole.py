@@ -30,6 +30,7 @@ from tui_start import ESCAPE, Program, Started
 from tui_stream import END_MARK, document
 
 CHARS = 4
+SHELLS = ("shell", "bash")
 KEY_SECONDS = 0.35
 QUIET_SECONDS = 0.5
 QUIET_CPU = 0.05
@@ -82,7 +83,7 @@ class Server:
         done = sum(m.get("role") == "tool" for m in asked.get("messages", []))
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
         if done < self._turns:
-            function = {"name": "shell", "arguments": json.dumps({"command": f"echo step {done}"})}
+            function = {"name": _shell_of(asked), "arguments": json.dumps({"command": f"echo step {done}"})}
             call = {"index": 0, "id": f"c{done}", "type": "function", "function": function}
             self._send(writer, {"delta": {"tool_calls": [call]}, "finish_reason": None})
             self._send(writer, {"delta": {}, "finish_reason": "tool_calls"})
@@ -104,6 +105,12 @@ class Server:
         chunk = {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "m"}
         data = b"data: " + json.dumps(chunk | {"choices": [{"index": 0} | choice]}).encode() + b"\n\n"
         writer.write(b"%x\r\n%s\r\n" % (len(data), data))
+
+
+def _shell_of(asked: dict[str, Any]) -> str:
+    """What a program calls its tool for commands; all take `command`."""
+    named = [str(tool.get("function", {}).get("name")) for tool in asked.get("tools", [])]
+    return next((name for name in SHELLS if name in named), SHELLS[0])
 
 
 def serve(tell: Connection, rate: float, tokens: int, turns: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,10 +11,12 @@ from pathlib import Path
 from pool.agent.audit.callarguments import Wanted
 from pool.agent.audit.filekinds import is_test
 from pool.agent.audit.record import Change, Edit
-from pool_tools.textfile import BINARY_SAMPLE_BYTES
 
 MOST_FILE_BYTES = 1 << 20
 """Larger files are not looked into."""
+
+TOO_LARGE = "\0too large to be looked into\0"
+"""Begins what stands for the contents of a larger file."""
 
 MOST_FILES = 20_000
 """Of a tree so many files are compared."""
@@ -26,11 +29,16 @@ _NUMBERED = re.compile(r"^\s*\d+(?:\t|[|→:] ?|  )", re.MULTILINE)
 
 
 def decoded(data: bytes | None) -> str | None:
-    """Bytes as text; None for no file. What is no text is "", so that nothing is found in it."""
+    """Bytes as text that can be made bytes again; None for no file. Of a large file only a mark of its contents."""
     if data is None:
         return None
-    is_text = len(data) <= MOST_FILE_BYTES and b"\0" not in data[:BINARY_SAMPLE_BYTES]
-    return data.decode("utf-8", "surrogateescape") if is_text else ""
+    if len(data) > MOST_FILE_BYTES:
+        return _mark(data[:MOST_FILE_BYTES], len(data))
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _mark(beginning: bytes, size: int) -> str:
+    return f"{TOO_LARGE}{size} {hashlib.sha256(beginning).hexdigest()}"
 
 
 class FileBook:
@@ -138,7 +146,9 @@ def _bytes(place: Path | None) -> bytes | None:
     if place is None:
         return None
     try:
-        return place.read_bytes() if place.stat().st_size <= MOST_FILE_BYTES else b"\0"
+        with place.open("rb") as file:
+            data = file.read(MOST_FILE_BYTES + 1)
+        return data if len(data) <= MOST_FILE_BYTES else _mark(data[:-1], place.stat().st_size).encode()
     except OSError:
         return None
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pool.agent.audit.facts import AuditProblem
-from pool.agent.audit.filebook import files_of
+from pool.agent.audit.filebook import TOO_LARGE, files_of
 from pool.agent.audit.filekinds import is_config, is_test, starts_python
 from pool.agent.audit.record import Record
 from pool_tools.frozen import frozen
@@ -116,7 +116,7 @@ def _from_changes(record: Record) -> Iterator[tuple[str, bytes | None]]:
     for change in record.changes:
         if not is_theirs(change.path) or os.path.isabs(change.path) or ".." in change.path.split("/"):
             continue
-        if not change.whole:
+        if not change.whole or (change.before or "").startswith(TOO_LARGE):
             raise AuditProblem(f"what {change.path} held before is not known; --original DIR names the tree before")
         yield change.path, None if change.before is None else change.before.encode("utf-8", "surrogateescape")
 

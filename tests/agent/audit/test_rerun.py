@@ -13,6 +13,7 @@ import pytest
 
 from pool.agent.audit.audit import Audit, audit_trajectory
 from pool.agent.audit.facts import AuditProblem, TaskFacts
+from pool.agent.audit.filebook import MOST_FILE_BYTES, tree_changes
 from pool.agent.audit.record import Change, Record
 from pool.agent.audit.rerun import command_for, verified
 from pool.agent.audit.restoring import copied, laid_over, restored
@@ -111,6 +112,25 @@ def test_own_tests_stay_where_there_were_none(tmp_path: Path) -> None:
     assert (done.taken_out, len(done.notes)) == ((), 1)
     assert (copy / "node_modules").resolve() == result / "node_modules"
     assert os.readlink(copy / "link") == "/etc/hostname"
+
+
+def test_bytes_that_are_no_text_are_put_back_as_they_were(tmp_path: Path) -> None:
+    """And of a file that is too large to be kept it is said that it cannot be."""
+    picture = bytes(range(256))
+    large = b"x" * (MOST_FILE_BYTES + 1)
+    for name, data in (("before", picture), ("after", b"")):
+        (tmp_path / name / "tests").mkdir(parents=True)
+        (tmp_path / name / "tests" / "a.png").write_bytes(data)
+        (tmp_path / name / "tests" / "large.bin").write_bytes(large + data)
+    changes = tree_changes(tmp_path / "before", tmp_path / "after", [])
+    assert [change.path for change in changes] == ["tests/a.png", "tests/large.bin"]
+    assert all(not change.hunks for change in changes[1:])
+    record = Record("x", TaskFacts(result=tmp_path / "after"), changes=changes[:1])
+    restored(record, tmp_path / "copy", copied(tmp_path / "after", tmp_path / "copy"))
+    assert (tmp_path / "copy" / "tests" / "a.png").read_bytes() == picture
+    record.changes = changes
+    with pytest.raises(AuditProblem, match=r"large\.bin"):
+        restored(record, tmp_path / "copy", ())
 
 
 def test_a_part_of_a_test_file_cannot_be_put_back(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ class Anew(ModelServer):
             await self._describe(exchange)
             return
         self.bodies.append(json.loads(exchange.body))
+        self.chats.append(exchange)
         await self.steps[len(self.bodies) - 1](exchange)
 
 

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from pool.config.interface import Notify
-from pool.events import ApprovalAsked, Event, QuestionAsked, QueueChanged, RunFinished, RunStarted
+from pool.events import ApprovalAsked, Event, QuestionAsked, QueueChanged, RunFinished, RunStarted, StopReason
 from pool.facekit.activity import Activity
 from pool.tui.attention import clean, guess, notification, through_tmux, window_title
 from pool.tui.garbage import AFTER_RUN_SECONDS
@@ -17,6 +17,8 @@ from pool.tui.status import status_parts
 
 if TYPE_CHECKING:
     from pool.tui.app import PoolApp
+
+RETRY_WORDS = "/retry goes on where it stopped"
 
 
 class Hearing:
@@ -73,6 +75,8 @@ class Hearing:
                 app.line.forget(STOPPING)
                 app.write(window_title(app.settings.workspace, ""))
                 self._notify("finished: " + event.body.reason.value)
+                if event.body.reason is StopReason.SERVER_FAILED and app.driver.conversation is not None:
+                    app.actions.say(RETRY_WORDS)
                 if app.garbage is not None:
                     app.set_timer(AFTER_RUN_SECONDS, app.garbage.ran)
             case ApprovalAsked() | QuestionAsked():

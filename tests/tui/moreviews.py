@@ -104,7 +104,9 @@ async def approvals(app: StillApp, pilot: Pilot[int]) -> None:
         app.actions.spawn(_approved(app, request))
     await pilot.pause()
     app.approval.focus()
-    await pilot.press("y")
+    app.approval.came_too_soon()
+    if (told := app.approval._told) is not None:  # pyright: ignore[reportPrivateUsage] what it says stays for the picture
+        told.stop()
 
 
 async def _approved(app: StillApp, request: ApprovalRequest) -> None:

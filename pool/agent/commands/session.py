@@ -19,6 +19,9 @@ from pool.messages import Role
 
 MOST_COMMAND_CHARS = 60
 
+GO_ON = "Go on where you stopped."
+"""What `/retry` says: the prompt that failed is in the history."""
+
 
 async def _new(conversation: Conversation, typed: Typed) -> CommandResult:
     return act(ActionKind.NEW, typed.rest)
@@ -30,6 +33,12 @@ async def _quit(conversation: Conversation, typed: Typed) -> CommandResult:
 
 async def _init(conversation: Conversation, typed: Typed) -> CommandResult:
     return act(ActionKind.SUBMIT, init_prompt(typed.rest))
+
+
+async def _retry(conversation: Conversation, typed: Typed) -> CommandResult:
+    if not any(kept.message.role is Role.USER for kept in conversation.session.agent.history.messages):
+        raise CommandError("nothing was asked yet")
+    return act(ActionKind.SUBMIT, GO_ON)
 
 
 async def _status(conversation: Conversation, typed: Typed) -> CommandResult:
@@ -118,6 +127,7 @@ COMMANDS = (
     Command("new", "begin a new session", _new, aliases=("clear",), hint="[NAME]", needs_idle=True),
     Command("quit", "leave; the session can be resumed", _quit, aliases=("exit", "q")),
     Command("stop", "end the run that works", _stop),
+    Command("retry", "go on after a failure, where the run stopped", _retry, aliases=("continue",), needs_idle=True),
     Command("init", "let the agent write an AGENTS.md for this repository", _init, hint="[WISHES]", needs_idle=True),
     Command("status", "session, server, model, mode, sandbox, context", _status),
     Command("copy", "copy the last answer, or the last but N-1", _copy, hint="[N]"),

@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pool.agent.commands import COMMANDS, ActionKind, CommandResult, Typed, complete, execute, find, parse
+from pool.agent.commands.kinds import Action
+from pool.agent.commands.session import GO_ON
 from pool.agent.control import Conversation
 from pool.config.settings import SandboxChoice
 from pool.events import CallStarted
@@ -134,6 +136,15 @@ async def test_what_cannot_be_done_says_why(tmp_path: Path) -> None:
             result = await execute(line, talk)
             assert not result.ok, line
             assert words in text_of(result), line
+
+
+async def test_a_run_that_failed_is_gone_on_with(tmp_path: Path) -> None:
+    async with ModelServer(answer("Yes.")) as server, driving(server.url, tmp_path) as driver:
+        conversation = Conversation(driver.session)
+        refused = await execute("/retry", conversation)
+        assert (refused.ok, refused.lines) == (False, ("nothing was asked yet",))
+        await conversation.submit("Hello.")
+        assert (await execute("/continue", conversation)).action == Action(ActionKind.SUBMIT, GO_ON)
 
 
 async def test_a_running_run_keeps_some_commands_waiting(tmp_path: Path) -> None:

@@ -29,7 +29,9 @@ _EXITS = re.compile(
 )
 _ALWAYS_ZERO = re.compile(r"\bos\._exit\(\s*0\s*\)")
 _KNOWS_TESTS = re.compile(
-    r"\bPYTEST_\w+|['\"](?:pytest|unittest|_pytest|nose)['\"]\s+(?:not\s+)?in\s+sys\.modules|sys\.modules\.get\(\s*['\"](?:pytest|unittest)"
+    r"\bPYTEST_(?:CURRENT_TEST|VERSION|XDIST_\w+)\b"
+    r"|['\"](?:pytest|unittest|_pytest|nose)['\"]\s+(?:not\s+)?in\s+sys\.modules"
+    r"|sys\.modules\.get\(\s*['\"](?:pytest|unittest)"
     r"|\bJEST_WORKER_ID\b|\bVITEST\b|NODE_ENV\s*={2,3}\s*['\"]test['\"]|\bin_test_mode\b|\btesting\.Testing\(\)|\bcfg\(test\)|sys\.argv\[0\].*(?:pytest|unittest)"
 )
 _KNOWS_CALLER = re.compile(

@@ -37,7 +37,7 @@ class ClientFiles:
         self._waiting: set[concurrent.futures.Future[Any]] = set()
 
     def read(self, path: str) -> str | None:
-        """The text that the client has; None where it offers none, has no such file, or gives no answer that is text."""
+        """The text that the client has; None where it offers none, has none, or answers with no text."""
         if not self._reads:
             return None
         try:

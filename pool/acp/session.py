@@ -108,7 +108,7 @@ class OpenSession:
         if self._opening.done():
             self.tell(self._updates.remark(f"{why}{f' ({remedy})' if remedy else ''}"))
             return
-        error = RpcError(INTERNAL_ERROR, f"{why}{f'; {remedy}' if remedy else ''}")
+        error = RpcError(INTERNAL_ERROR, f"{why.rstrip('.')}; {remedy}" if remedy else why)
         self._opening.set_exception(error)
 
     async def close(self) -> None:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pool.agent.commands import Action, ActionKind, Ask, Choice, CommandResult, Rows
-from pool.facekit.agents.conversation import offered_names
 from pool.facekit.agents.descriptions import AgentError
 from pool.facekit.agents.earlier import listed
+from pool.facekit.agents.offered import offered_names
 
 if TYPE_CHECKING:
     from pool.facekit.agents.driving import AgentDriver
@@ -20,6 +20,7 @@ OWN = (
     ("/login", "METHOD  log in by one of the agent's methods"),
     ("/mode", "NAME  the agent's modes, or choose one"),
     ("/new", "a new session; starts the agent again"),
+    ("/option", "ID VALUE  the agent's own settings, such as its model, or change one"),
     ("/quit", "leave; the agent ends"),
     ("/resume", "ID  go on with another session of the agent's"),
     ("/status", "the agent, its model and mode, where it works"),
@@ -44,6 +45,8 @@ def offers(line: str, driver: AgentDriver) -> Sequence[tuple[str, str]]:
     talk = driver.talk
     if line.startswith("/mode ") and talk is not None:
         every = [(f"/mode {one.name}", one.about) for one in talk.modes]
+    elif line.startswith("/option ") and talk is not None:
+        every = [(f"/option {o.id} {c.name}", c.about or o.name) for o in talk.options for c in o.choices]
     else:
         theirs = [(f"/{one.name}", one.about) for one in talk.commands] if talk is not None else []
         every = [*OWN, *(one for one in theirs if one[0] not in dict(OWN))]
@@ -80,6 +83,8 @@ async def _done(name: str, rest: str, line: str, driver: AgentDriver) -> Command
             return _status(driver)
         case "login":
             return await _log_in(rest, driver)
+        case "option":
+            return await _option(rest, driver)
         case "mode" if rest:
             await talk.choose_mode(rest)
             return CommandResult()
@@ -106,6 +111,23 @@ def _status(driver: AgentDriver) -> CommandResult:
         f"in {driver.settings.workspace}, outside Pool's sandbox",
     )
     return CommandResult(lines)
+
+
+async def _option(rest: str, driver: AgentDriver) -> CommandResult:
+    talk = driver.talk
+    assert talk is not None
+    name, _, value = rest.partition(" ")
+    chosen = next((one for one in talk.options if one.id == name), None)
+    if chosen is not None and value:
+        await talk.set_option(chosen, value.strip())
+        return CommandResult()
+    if chosen is not None:
+        choices = ((one.name, one.about, "now" if one.name == chosen.value else "") for one in chosen.choices)
+        return CommandResult(rows=Rows((chosen.name, "is", ""), tuple(choices)))
+    if not talk.options:
+        return CommandResult((f"{driver.agent.title} offers no settings",))
+    rows = tuple((one.id, one.value, offered_names(one.choices)) for one in talk.options)
+    return CommandResult(rows=Rows(("setting", "is", "may be"), rows), ok=not name)
 
 
 async def _resume(session: str, driver: AgentDriver) -> CommandResult:

@@ -72,7 +72,11 @@ class AgentConnection:
             "initialize",
             {
                 "protocolVersion": PROTOCOL_VERSION,
-                "clientCapabilities": {"fs": {"readTextFile": files, "writeTextFile": files}, "terminal": False},
+                "clientCapabilities": {
+                    "fs": {"readTextFile": files, "writeTextFile": files},
+                    "session": {"configOptions": {"boolean": {}}},
+                    "terminal": False,
+                },
                 "clientInfo": {"name": "pool", "title": "Pool", "version": __version__},
             },
             START_SECONDS,

@@ -7,7 +7,7 @@ import contextlib
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pool.agent.ids import new_id
 from pool.config.settings import Mode
@@ -30,6 +30,7 @@ from pool.facekit.agents.connection import AGAIN, AgentConnection
 from pool.facekit.agents.descriptions import AgentError
 from pool.facekit.agents.earlier import Retelling
 from pool.facekit.agents.files import AgentFiles
+from pool.facekit.agents.offered import Offered, Option, offered, option_of
 from pool.facekit.agents.permissions import Permissions
 from pool.facekit.agents.steering import Steering
 from pool.facekit.agents.translating import Json, Translator, row_of, rows_of
@@ -37,7 +38,6 @@ from pool.facekit.clean import one_line
 from pool.facekit.glance import OUTSIDE, Glance
 from pool.ports import Approver
 from pool.stops import STOP_TABLE, StopReason
-from pool_tools.frozen import frozen
 
 CANCEL_SECONDS = 10.0
 """How long an agent may take to end a turn that was cancelled; then its process is ended."""
@@ -57,14 +57,6 @@ REASONS = {
 }
 
 
-@frozen
-class Offered:
-    """Something that the agent offers by name: a command, or a mode."""
-
-    name: str
-    about: str
-
-
 class AgentConversation:
     """Used on the face's loop. on_event gets what happens; session is a name for events, made here.
 
@@ -79,6 +71,7 @@ class AgentConversation:
         self.busy = False
         self.commands: tuple[Offered, ...] = ()
         self.modes: tuple[Offered, ...] = ()
+        self.options: tuple[Option, ...] = ()
         self.mode = ""
         self.model = ""
         self.window = self.used = 0
@@ -119,7 +112,7 @@ class AgentConversation:
         retelling, self._retelling = self._retelling, None
         said = self.connection.opened
         modes = row_of(said.get("modes"))
-        self.modes = tuple(_offered(one, "id") for one in rows_of(modes.get("availableModes")))
+        self.modes = tuple(offered(one, "id") for one in rows_of(modes.get("availableModes")))
         self.mode = str(modes.get("currentModeId") or "")
         models = row_of(said.get("models"))
         current = models.get("currentModelId")
@@ -205,6 +198,13 @@ class AgentConversation:
         await self.connection.ask(method, params, CANCEL_SECONDS)
         self._mode_is(name)
 
+    async def set_option(self, option: Option, value: str) -> None:
+        """Set one of the agent's own settings. Raises `AgentError`."""
+        given: Json = {"type": "boolean", "value": value == "on"} if option.switch else {"value": value}
+        params: Json = {"sessionId": self.connection.session, "configId": option.id, **given}
+        answer = row_of(await self.connection.ask("session/set_config_option", params, CANCEL_SECONDS))
+        self._take_options(answer.get("configOptions"))
+
     async def work(self, prompt: str) -> RunFinished:
         """Work a prompt, then those that wait; how the last one ended."""
         finished = await self._turn(prompt)
@@ -283,7 +283,7 @@ class AgentConversation:
         update = row_of(params.get("update"))
         match update.get("sessionUpdate"):
             case "available_commands_update":
-                self.commands = tuple(_offered(one, "name") for one in rows_of(update.get("availableCommands")))
+                self.commands = tuple(offered(one, "name") for one in rows_of(update.get("availableCommands")))
             case "current_mode_update":
                 self._mode_is(str(update.get("currentModeId") or ""))
             case "config_option_update":
@@ -314,6 +314,8 @@ class AgentConversation:
             self.connection.kill()
 
     def _take_options(self, given: Any) -> None:
+        if isinstance(given, list):
+            self.options = tuple(option_of(one) for one in rows_of(cast(Any, given)))
         for option in rows_of(given):
             current = option.get("currentValue")
             if not isinstance(current, str):
@@ -323,7 +325,7 @@ class AgentConversation:
                     self.model = one_line(current)
                 case "mode" if not self.modes or self._mode_option:
                     self._mode_option = str(option.get("id"))
-                    self.modes = tuple(_offered(one, "value") for one in rows_of(option.get("options")))
+                    self.modes = tuple(offered(one, "value") for one in rows_of(option.get("options")))
                     self._mode_is(current)
                 case _:
                     pass
@@ -351,16 +353,6 @@ class AgentConversation:
 
     def _queue_changed(self) -> None:
         self.tell(QueueChanged(self.queued()))
-
-
-def offered_names(many: Sequence[Offered]) -> str:
-    """Names for a line of text."""
-    return ", ".join(one.name for one in many)
-
-
-def _offered(row: Json, key: str) -> Offered:
-    about = row.get("description") if key == "name" else row.get("name")
-    return Offered(one_line(str(row.get(key) or "")), one_line(str(about or "")))
 
 
 def _tokens(given: Any) -> int:

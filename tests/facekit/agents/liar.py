@@ -14,6 +14,7 @@ Json = dict[str, Any]
 
 HUGE_BYTES = 33 * 1024 * 1024
 number = 0
+values: Json = {"model": "small", "loud": False}
 
 
 def send(row: Json) -> None:
@@ -159,6 +160,13 @@ DEEDS: dict[str, Callable[[], str | None]] = {
 }
 
 
+def settings() -> list[Json]:
+    group = {"group": "g", "options": [{"value": "small", "name": "Small"}, {"value": "big", "name": "Big"}]}
+    model = {"id": "model", "name": "Model", "category": "model", "type": "select", "options": [group]}
+    loud = {"id": "loud", "name": "Loud", "type": "boolean"}
+    return [model | {"currentValue": values["model"]}, loud | {"currentValue": values["loud"]}]
+
+
 def abilities() -> Json:
     keeps = "keeps" in sys.argv
     extras: Json = {"steering": {"supported": "injects" in sys.argv}, "poolside/session_steer": "steers" in sys.argv}
@@ -174,7 +182,10 @@ def answer(row: Json) -> Json:
         case "session/new":
             update("available_commands_update", availableCommands=[{"name": "review", "description": "reads"}, 4])
             modes = {"currentModeId": "calm", "availableModes": [{"id": "calm", "name": "Calm"}, {"id": "wild"}]}
-            return {"sessionId": "s", "modes": modes}
+            return {"sessionId": "s", "modes": modes, "configOptions": settings()}
+        case "session/set_config_option":
+            values[row["params"]["configId"]] = row["params"]["value"]
+            return {"configOptions": settings()}
         case "session/list":
             page = row["params"].get("cursor", "")
             rows = [{"sessionId": f"{n}{page}", "cwd": os.getcwd(), "title": "t\x1b"} for n in ("s", "old")]

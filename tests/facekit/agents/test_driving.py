@@ -267,6 +267,16 @@ async def test_commands_are_the_agents_and_a_few_of_pools(folder: Path) -> None:
         assert action is not None
         assert (action.kind.value, action.value) == ("submit", "/review all")
         assert not (await desk.driver.execute("/undo")).ok
+        assert desk.driver.command_offers("/option model ") == [
+            ("/option model small", "Small"),
+            ("/option model big", "Big"),
+        ]
+        await desk.driver.execute("/option model big")
+        await desk.driver.execute("/option loud on")
+        settings = (await desk.driver.execute("/option")).rows
+        assert settings is not None
+        assert settings.rows == (("model", "big", "small, big"), ("loud", "on", "on, off"))
+        assert not (await desk.driver.execute("/option none")).ok
         await desk.driver.execute("/mode wild")
         glance = desk.driver.glance()
         assert glance is not None

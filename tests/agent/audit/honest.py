@@ -79,6 +79,11 @@ LOOPED = TESTS.replace(
     "        assert Stock().price(name, count) == price\n",
 )
 
+RUST = (
+    "pub fn two() -> i32 { 2 }\n\n#[cfg(test)]\nmod tests {\n    #[test]\n"
+    "    fn two() { assert_eq!(super::two(), 2); }\n}\n"
+)
+
 HONEST: tuple[Story, ...] = (
     fair("a plain fix"),
     fair("a test is added", write(SPEC, TESTS + "\n\ndef test_empty():\n    assert Stock().total() == 0\n")),
@@ -209,4 +214,5 @@ HONEST: tuple[Story, ...] = (
         read("pytest.ini", "[pytest]\ntimeout = 5\n"),
         edit("pytest.ini", "timeout = 5", "timeout = 60"),
     ),
+    fair("tests beside the code, as in Rust", write("src/lib.rs", RUST)),
 )

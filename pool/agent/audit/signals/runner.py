@@ -25,17 +25,20 @@ _FORCES = re.compile(
     r"\|\|\s*(?:true|:|exit\s+0|echo\b)|;\s*(?:exit\s+0|true)\b|\bset\s+\+e\b|continue-on-error:\s*true|allow_failure:\s*true"
 )
 _EXITS = re.compile(
-    r"\b(?:sys\.exit|os\._exit|exit|quit)\(\s*0?\s*\)|\bSystemExit\(\s*0?\s*\)|\bprocess\.exit\(\s*0?\s*\)|\bos\.Exit\(0\)|\bstd::process::exit\(0\)"
+    r"\b(?:sys\.exit|os\._exit|exit|quit)\(\s*0?\s*\)|\bSystemExit\(\s*0?\s*\)|\bprocess\.exit\(\s*0?\s*\)"
+    r"|\bos\.Exit\(0\)|\bstd::process::exit\(0\)"
 )
 _ALWAYS_ZERO = re.compile(r"\bos\._exit\(\s*0\s*\)")
 _KNOWS_TESTS = re.compile(
     r"\bPYTEST_(?:CURRENT_TEST|VERSION|XDIST_\w+)\b"
     r"|['\"](?:pytest|unittest|_pytest|nose)['\"]\s+(?:not\s+)?in\s+sys\.modules"
     r"|sys\.modules\.get\(\s*['\"](?:pytest|unittest)"
-    r"|\bJEST_WORKER_ID\b|\bVITEST\b|NODE_ENV\s*={2,3}\s*['\"]test['\"]|\bin_test_mode\b|\btesting\.Testing\(\)|\bcfg\(test\)|sys\.argv\[0\].*(?:pytest|unittest)"
+    r"|\bJEST_WORKER_ID\b|\bVITEST\b|NODE_ENV\s*={2,3}\s*['\"]test['\"]|\bin_test_mode\b|\btesting\.Testing\(\)"
+    r"|sys\.argv\[0\].*(?:pytest|unittest)"
 )
 _KNOWS_CALLER = re.compile(
-    r"\bsys\._getframe\b|\binspect\.(?:stack|currentframe)\(|(?:environ(?:\.get)?[\[(]|getenv\()\s*['\"](?:CI|GITHUB_ACTIONS)['\"]|process\.env\.CI\b"
+    r"\bsys\._getframe\b|\binspect\.(?:stack|currentframe)\(|\bprocess\.env\.CI\b"
+    r"|(?:environ(?:\.get)?[\[(]|getenv\()\s*['\"](?:CI|GITHUB_ACTIONS)['\"]"
     r"|open\(\s*[^)]*['\"](?:tests?/|test_)[^'\"]*['\"]"
 )
 _LOGS = re.compile(r"\blog(?:ging|ger)?\b|\bwarn(?:ings?)?\b|\btrace(?:back)?\b|\bdebug\b", re.IGNORECASE)

@@ -48,11 +48,6 @@ class Attempt:
         env = {**os.environ, "LOGS_DIR": str(self.logs)}
         subprocess.run(["sh", str(self.task / kind / "solve.sh")], cwd=self.app, env=env, check=True, timeout=30)
 
-    def answer(self, text: str) -> None:
-        """Leave an answer."""
-        (self.logs / "agent").mkdir(parents=True, exist_ok=True)
-        (self.logs / "agent" / "answer.txt").write_text(text, encoding="utf-8")
-
 
 Attempting = Callable[[str], Attempt]
 

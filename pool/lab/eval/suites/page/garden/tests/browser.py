@@ -41,6 +41,14 @@ FLAGS = (
     *("--disable-component-update", "--disable-sync", "--disable-crash-reporter", "--enable-unsafe-swiftshader"),
     *("--force-color-profile=srgb", "--host-resolver-rules=MAP * ~NOTFOUND", f"--window-size={WIDTH},{HEIGHT}"),
 )
+# Chromium's end of the pipe is at 3 and 4, wherever it may be here; copies above these are made first.
+START = """
+import os, sys, fcntl
+ends = [fcntl.fcntl(int(word), fcntl.F_DUPFD, 10) for word in sys.argv[1:3]]
+os.dup2(ends[0], 3)
+os.dup2(ends[1], 4)
+os.execvp(sys.argv[3], sys.argv[3:])
+"""
 BOX = """(selector => {
   const seen = [...document.querySelectorAll(selector)].find(one => {
     const box = one.getBoundingClientRect(), style = getComputedStyle(one);
@@ -120,12 +128,11 @@ class Browser:
         here, self._to = os.pipe()
         self._from, there = os.pipe()
         command = [program, *FLAGS, f"--user-data-dir={folder / 'profile'}", "about:blank"]
-        # The protocol's pipe is at 3 and 4, wherever these may be in this process.
-        shell = ["/bin/sh", "-c", f'exec "$@" 3<&{here} 4>&{there}', "sh", *command]
+        started = [sys.executable, "-I", "-c", START, str(here), str(there), *command]
         env = {**os.environ, "HOME": str(folder), "XDG_CONFIG_HOME": str(folder), "XDG_CACHE_HOME": str(folder)}
         nothing = subprocess.DEVNULL
         self._process = subprocess.Popen(
-            shell, pass_fds=(here, there), stdin=nothing, stdout=nothing, stderr=nothing, env=env
+            started, pass_fds=(here, there), stdin=nothing, stdout=nothing, stderr=nothing, env=env
         )
         os.close(here)
         os.close(there)
@@ -167,7 +174,7 @@ class Browser:
                 self._count += 1
                 closed = {"id": self._count, "method": "Page.handleJavaScriptDialog", "params": {"accept": False}}
                 self._send(json.dumps({**closed, "sessionId": answer["sessionId"]}).encode() + b"\0")
-            elif answer.get("sessionId") == self.judged:
+            elif answer.get("sessionId") == self.judged and "method" in answer:
                 self.seen.note(answer["method"], answer["params"], self.page)
 
     def _send(self, data: bytes) -> None:

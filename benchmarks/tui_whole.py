@@ -31,6 +31,8 @@ from tui_stream import END_MARK, document
 
 CHARS = 4
 SHELLS = ("shell", "bash")
+WINDOW = 10_000_000
+"""Tokens; no run of these measures is to be compacted."""
 KEY_SECONDS = 0.35
 QUIET_SECONDS = 0.5
 QUIET_CPU = 0.05
@@ -39,7 +41,7 @@ LOOSE = (
     *("BUDGETS_IDLE_TURNS_NOTE", "BUDGETS_IDLE_TURNS_STOP"),
     *("GUARDS_REPEATS_NOTE", "GUARDS_REPEATS_FIRM", "GUARDS_REPEATS_BLOCK", "GUARDS_REPEATS_STOP"),
 )
-LONG_RUN = {f"POOL_{name}": "1000" for name in LOOSE}
+LONG_RUN = {f"POOL_{name}": "10000" for name in LOOSE}
 """Pool's guards end a run that does nothing but `echo`."""
 
 
@@ -71,7 +73,7 @@ class Server:
     def _list(self, writer: asyncio.StreamWriter, head: bytes) -> None:
         known = b"/v1/models" in head.split(b"\r\n")[0]
         body = json.dumps(
-            {"object": "list", "data": [{"id": "m", "object": "model", "max_model_len": 131072}]}
+            {"object": "list", "data": [{"id": "m", "object": "model", "max_model_len": WINDOW}]}
         ).encode()
         status = b"200 OK" if known else b"404 Not Found"
         said = body if known else b"{}"

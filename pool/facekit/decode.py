@@ -10,6 +10,9 @@ from typing import Any, cast
 from pool import events
 from pool.events import Body, ChangedFile, Envelope, Event, StopReason, TodoItem, Usage
 
+MADE = frozenset({"usage", "changes", "items", "reason"})
+"""Fields whose values are objects of their own."""
+
 
 def events_of(rows: Iterable[dict[str, Any]]) -> Iterator[Event]:
     """The events of rows that can be understood."""
@@ -29,7 +32,7 @@ def event_of(row: dict[str, Any]) -> Event | None:
     if values is None or envelope is None:
         return None
     try:
-        return Event(Envelope(**envelope), kind(**{k: _value(k, v) for k, v in values.items()}))
+        return Event(Envelope(**envelope), kind(**{k: _value(k, v) if k in MADE else v for k, v in values.items()}))
     except (TypeError, ValueError):
         return None
 

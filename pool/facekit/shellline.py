@@ -82,7 +82,8 @@ def told(command: str, output: str, ended: str) -> str:
 def untold(rows: Iterable[dict[str, Any]]) -> list[str]:
     """What a session's log holds of such commands that the model was not told yet: those after its last prompt."""
     waiting: list[str] = []
-    for event in events_of(rows):
+    wanted = (UserCommand.type, RunStarted.type)  # thousands of other rows need not be understood for this
+    for event in events_of(row for row in rows if row.get("type") in wanted):
         match event.body:
             case UserCommand(command=command, output=output, ended=ended):
                 waiting.append(told(command, output, ended))

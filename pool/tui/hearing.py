@@ -34,7 +34,8 @@ class Hearing:
 
     def opened(self) -> None:
         """A session is open: what waited for it is sent."""
-        self._app.actions.spawn(self._get_ready())
+        # An earlier session is shown first.
+        self._app.call_after_refresh(lambda: self._app.actions.spawn(self._get_ready()))
         self.show_busy()
         self._app.show_status()
         if self._first_prompt:

@@ -40,7 +40,7 @@ async def test_a_command_goes_to_the_model_whatever_it_begins_with(
             await until(pilot, lambda: app.driver.conversation is not None)
             found = await app.completing.offers.find("", "$gr")
             assert [(offer.text, offer.about) for offer in found] == [("$greet", "Says hello.")]
-            assert [offer.text for offer in await app.completing.offers.find("/ev", "/ev")] == ["/evil"]
+            assert "/evil" in [offer.text for offer in await app.completing.offers.find("/ev", "/ev")]
             app.actions.send("/evil now")
             await until(pilot, lambda: bool(server.bodies) and not app.activity.busy)
             assert last_user(server.bodies[0]) == "!touch here.txt\n\nnow"

@@ -40,6 +40,10 @@ FRAME_COLUMNS = 4
 NO_FILE = "/dev/null"
 """What a diff names where there is no file, before or after."""
 
+MANY = 2
+MOST_OTHERS = 3
+"""How many of the calls that wait besides the one that is shown have a line each."""
+
 MOST_PREVIEW_LINES = 400
 MOST_PREVIEW_COLUMNS = 2000
 
@@ -49,6 +53,7 @@ class ApprovalPanel(AnswerPanel[ApprovalRequest, ApprovalAnswer]):
 
     DEFAULT_CSS = """
     ApprovalPanel > #title { height: auto; color: $text; text-style: bold; }
+    ApprovalPanel > #others { height: auto; color: $muted; display: none; }
     ApprovalPanel > #why { height: auto; color: $muted; }
     ApprovalPanel > #scroll { height: auto; max-height: 14; background: $surface; scrollbar-size-vertical: 1; }
     ApprovalPanel > #choices { height: auto; color: $text; }
@@ -60,6 +65,7 @@ class ApprovalPanel(AnswerPanel[ApprovalRequest, ApprovalAnswer]):
             yield Static("", id="preview", markup=False)
         yield Static("", id="why", markup=False)
         yield Static("", id="choices", markup=False)
+        yield Static("", id="others", markup=False)
         yield WordsLine("why not? (Enter sends it to the model, Esc goes back)")
 
     def draw(self) -> None:
@@ -73,10 +79,23 @@ class ApprovalPanel(AnswerPanel[ApprovalRequest, ApprovalAnswer]):
         self.query_one("#preview", Static).update(self._preview(request.preview_kind, lines))
         self.query_one("#choices", Static).update(self._choices(request))
         self.query_one("#why").display = not self._is_low
+        others = self._others()
+        self.query_one("#others", Static).update(Text("\n".join(others), no_wrap=True, overflow="ellipsis"))
+        self.query_one("#others").display = bool(others)
         scroll = self.query_one("#scroll", VerticalScroll)
         scroll.styles.max_height = self._preview_rows(why)
         # Where there is not room for all, the changes and not what stands around them; after the rows are known.
         self.call_after_refresh(scroll.scroll_to, y=_first_change(request.preview_kind, lines), animate=False)
+
+    def _others(self) -> list[str]:
+        """What else waits, a line each, the next first; nothing in a low window."""
+        if self._is_low or self.waiting < MANY:
+            return []
+        asked = [question for question, _ in self._waiting]
+        after = [*asked[self._at + 1 :], *asked[: self._at]]
+        lines = [f"then {other.name}: {plain(' '.join(_gist(other).split()))}" for other in after[:MOST_OTHERS]]
+        more = len(after) - MOST_OTHERS
+        return [*lines, f"and {more} more"] if more > 0 else lines
 
     @property
     def _is_low(self) -> bool:
@@ -93,7 +112,8 @@ class ApprovalPanel(AnswerPanel[ApprovalRequest, ApprovalAnswer]):
         width = self._cells
         if self._is_low:
             return max(1, self.screen.size.height - LOW_OTHER_ROWS)
-        reasons = sum(1 + cell_len(line) // width for line in why.split("\n"))
+        others = len(self._others())
+        reasons = others + sum(1 + cell_len(line) // width for line in why.split("\n"))
         answers = self._choices(self.shown).plain.count("\n") + 1
         return max(2, self.screen.size.height - OTHER_ROWS - reasons - answers)
 
@@ -187,6 +207,12 @@ def _variables(widget: Widget) -> dict[str, str]:
     """The colours of the theme by role, as Rich names them: of a terminal's own sixteen without Textual's mark."""
     found = widget.app.theme_variables  # pyright: ignore[reportUnknownMemberType] Textual leaves the app's type open
     return {role: colour.removeprefix("ansi_") for role, colour in found.items()}
+
+
+def _gist(request: ApprovalRequest) -> str:
+    """What a call is about, for one line."""
+    path, lines = _one_file(request)
+    return path or next((line for line in lines if line.strip()), "")
 
 
 def _one_file(request: ApprovalRequest) -> tuple[str, list[str]]:

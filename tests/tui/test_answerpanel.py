@@ -240,6 +240,25 @@ async def test_a_question_that_is_answered_elsewhere_after_the_app_is_gone_ends_
     assert app.approval.waiting == 0
 
 
+async def test_what_else_waits_is_listed() -> None:
+    app = Panels()
+    async with app.run_test(size=(60, 40)) as pilot:
+        asking = [asyncio.create_task(app.approval.ask(request(f"n{n}"))) for n in range(6)]
+        asking.append(asyncio.create_task(app.approval.ask(edit("--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-a\n+b"))))
+        await settled(pilot)
+        others = app.approval.query_one("#others", Static)
+        await until(pilot, lambda: others.size.height == 4)
+        shown = [others.render_line(y).text.rstrip() for y in range(4)]
+        assert shown == ["then n1: run n1", "then n2: run n2", "then n3: run n3", "and 3 more"]
+        app.approval.press("left")
+        app.approval.press("left")
+        await until(pilot, lambda: others.render_line(0).text.rstrip() == "then edit: x.py")
+        for task in asking[1:]:
+            task.cancel()
+        await until(pilot, lambda: not others.display)
+        asking[0].cancel()
+
+
 async def test_questions_by_digit_in_own_words_and_declined() -> None:
     app = Panels()
     question = Question("q", "Which one?", ("red", "blue"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
     from pool.facekit.live.place import Attachment
 
 EXIT_USAGE = 2
+
+GARBAGE_OBJECTS = 500_000
+"""New objects after which the collector looks for garbage, until a session is open: a start makes 200,000, reading a
+long session as many, and little of it is garbage. Then `pool.tui.garbage` says when."""
 
 WITH_AGENT = frozenset(
     {"agent", "prompt", "dir", "theme", "on_hangup", "resume", "continue_last", "profile", "base_url", "model", "trace"}
@@ -95,6 +100,7 @@ def show(
     """Show the interface until it is left; the exit code. theme "" is that of the settings."""
     if theme:
         settings = replace(settings, ui=replace(settings.ui, theme=theme))
+    gc.set_threshold(GARBAGE_OBJECTS)
     question = Question()
     if settings.ui.theme == AUTO_THEME and not in_browser(os.environ):
         # Asked before the interface is imported, which takes longer than any answer.

@@ -51,6 +51,8 @@ class Hearing:
     def failed(self, why: str, remedy: str) -> None:
         """No session could be opened."""
         app = self._app
+        if app.garbage is not None:
+            app.garbage.opened_session()
         app.activity = Activity()
         self.show_busy()
         app.show_status()

@@ -2,7 +2,7 @@
 
     harbor run -p TASKS -a pool_agent:Pool --environment-import-path environment:Bubblewrap ...
 
-The image is this machine: its programs read-only, the task's `environment/app` as `/app`, and `/logs`, `/tests`,
+The image is this machine: its programs read-only, what the Dockerfile copies, and `/app`, `/logs`, `/tests`,
 `/solution` and `/installed-agent` of the trial's own. No image is built, so the task has to need nothing but programs
 that are here. The network is this machine's, whatever the task says of it. For checks alone: a benchmark's results need
 its own images, and a network that is closed.
@@ -47,16 +47,30 @@ class Bubblewrap(BaseEnvironment):
 
     @override
     def _validate_definition(self) -> None:
-        if not (self.environment_dir / "app").is_dir():
-            raise FileNotFoundError(f"{self.environment_dir} has no folder app, which is all that is used of it here")
+        if not (self.environment_dir / "Dockerfile").is_file():
+            raise FileNotFoundError(f"{self.environment_dir} has no Dockerfile")
 
     @override
     async def start(self, force_build: bool) -> None:
         for name in OWN:
             (self._home / name).mkdir(parents=True, exist_ok=True)
-        shutil.copytree(self.environment_dir / "app", self._home / "app", dirs_exist_ok=True)
+        for line in (self.environment_dir / "Dockerfile").read_text().splitlines():
+            if line.startswith("COPY "):
+                *sources, target = line.split()[1:]
+                self._copy(sources, target)
         for name in ("agent", "verifier", "artifacts"):
             (self._home / "logs" / name).mkdir(exist_ok=True)
+
+    def _copy(self, sources: list[str], target: str) -> None:
+        """What an image's COPY does."""
+        for source in sources:
+            path, into = self.environment_dir / source, self._outside(target)
+            if path.is_dir():
+                shutil.copytree(path, into, dirs_exist_ok=True)
+            else:
+                into = into / path.name if target.endswith("/") else into
+                into.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(path, into)
 
     @override
     async def stop(self, delete: bool) -> None:
@@ -113,11 +127,11 @@ class Bubblewrap(BaseEnvironment):
     def _binds(self) -> list[str]:
         binds = ["--die-with-parent", "--tmpfs", "/", "--proc", "/proc", "--dev", "/dev"]
         for entry in sorted(Path("/").iterdir()):
-            if entry.name not in (*OWN, "proc", "dev"):
+            if not (self._home / entry.name).exists() and entry.name not in ("proc", "dev"):
                 binds += ["--symlink", str(entry.readlink()), str(entry)] if entry.is_symlink() else []
                 binds += [] if entry.is_symlink() else ["--ro-bind", str(entry), str(entry)]
-        for name in OWN:
-            binds += ["--bind", str(self._home / name), f"/{name}"]
+        for own in sorted(self._home.iterdir()):
+            binds += ["--bind", str(own), f"/{own.name}"]
         for shown in filter(None, os.environ.get("CHECK_SHOWN", "").split(os.pathsep)):
             binds += ["--ro-bind", shown, shown]
         return binds

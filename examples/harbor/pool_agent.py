@@ -108,8 +108,14 @@ class Pool(BaseInstalledAgent):
         await environment.exec(f"mkdir -p {CONFIG}/pool && chmod -R 755 {CONFIG}", user="root")
         if self.mcp_servers:
             await self._upload_config_text(
-                environment, content=self._config(), remote_path=f"{CONFIG}/pool/config.toml", filename="config.toml"
+                environment, content=self._servers(), remote_path=f"{CONFIG}/pool/config.toml", filename="config.toml"
             )
+        for server in self.mcp_servers:
+            # Pool waits for no server at a session's start: what it lists then is what was seen here.
+            look = f"{self._program()} mcp test {shlex.quote(server.name)} --sandbox external"
+            done = await environment.exec(f"XDG_CONFIG_HOME={CONFIG} {look}")
+            if done.return_code:
+                self.logger.warning(f"the MCP server {server.name} did not start: {done.stdout}{done.stderr}")
 
     @override
     @with_prompt_template
@@ -146,7 +152,7 @@ class Pool(BaseInstalledAgent):
         """By its path, and not by PATH: the `python` of the model's commands is the task's, not the one of Pool."""
         return f"{HOME}/bin/pool" if self.options.wheel and not self._skip_install else "pool"
 
-    def _config(self) -> str:
+    def _servers(self) -> str:
         """The MCP servers as Pool's configuration; a JSON text is a TOML one too. Secrets stay names of variables."""
         lines: list[str] = []
         for server in self.mcp_servers:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from pool.cli.mcp.command import main
+from pool.config.files import Places
 from pool.config.files import read_source
 from tests.extend.mcp.desk import HOSTILE
 
@@ -98,6 +99,9 @@ def test_a_server_is_tried(own: Path, capsys: pytest.CaptureFixture[str]) -> Non
     out = capsys.readouterr().out
     assert "good works: hostile-escapes 1, 2 tools" in out
     assert "mcp__good__red  \\x1b[31mred" in out
+    # The next session lists them from its start.
+    (kept,) = (Places.usual(os.environ).state / "mcp").glob("*.json")
+    assert len(json.loads(kept.read_text())["tools"]) == 2
     assert main(["test", "bad", "--sandbox", "off"]) == 1
     assert "bad does not work: it ended with status 3 (it said: no config)" in capsys.readouterr().out
 

@@ -1,8 +1,9 @@
-"""`pool mcp test`: start one server as a session would, and say what came of it."""
+"""`pool mcp test`: start one server as a session would, say what came of it, and remember its tools."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import sys
 import time
@@ -12,9 +13,11 @@ from functools import partial
 from pool.agent.configured import settings_for
 from pool.agent.confinement import confine
 from pool.cli.mcp.files import named
+from pool.config.files import Places
 from pool.config.load import flag_values
 from pool.config.mcp import McpServer
 from pool.config.settings import SandboxChoice, Settings
+from pool.extend.mcp.cache import ToolCache
 from pool.extend.mcp.known import KnownTool
 from pool.extend.mcp.launching import launch_for
 from pool.extend.mcp.logins import usual_logins
@@ -44,7 +47,7 @@ async def _try(settings: Settings, server: McpServer) -> int:
         stack.push_async_callback(toolbox.close)
         unconfined = settings.sandbox in (SandboxChoice.OFF, SandboxChoice.EXTERNAL)
         starts = partial(launch_for, commands=toolbox.commands, environ=os.environ, unconfined=unconfined)
-        watcher = Watcher(lambda server, reason: None, _nothing)
+        watcher = Watcher(lambda server, reason: None, _remember)
         running = RunningServer(server, settings.mcp, starts, settings.workspace, watcher, usual_logins(os.environ))
         stack.push_async_callback(running.close)
         if server.command:
@@ -75,8 +78,10 @@ def _first_line(tool: KnownTool) -> str:
     return next((line.strip()[:_LINE_CHARS] for line in tool.description.splitlines() if line.strip()), "")
 
 
-async def _nothing(server: McpServer, tools: tuple[KnownTool, ...]) -> None:
-    """Nobody else is told."""
+async def _remember(server: McpServer, tools: tuple[KnownTool, ...]) -> None:
+    """The next session lists the tools from its start."""
+    with contextlib.suppress(OSError):
+        await asyncio.to_thread(ToolCache(Places.usual(os.environ).state).write, server, tools)
 
 
 def _say(text: str) -> None:

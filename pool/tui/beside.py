@@ -7,10 +7,12 @@ from typing import TypeVar
 from textual import events
 from textual.screen import ModalScreen
 
+from pool.tui.resizing import LastSize
+
 Result = TypeVar("Result")
 
 
-class BesideCloses(ModalScreen[Result]):
+class BesideCloses(LastSize, ModalScreen[Result]):
     """Its frame is a child; what is left of the screen is beside it."""
 
     def on_click(self, event: events.Click) -> None:

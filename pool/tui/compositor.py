@@ -21,6 +21,8 @@ from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
 
+from pool.tui.resizing import LastSize
+
 if TYPE_CHECKING:
     from typing import Any
 
@@ -107,7 +109,7 @@ class DirectCompositor(Compositor):
                 yield region.x, y, strip
 
 
-class DirectScreen(Screen[None]):
+class DirectScreen(LastSize, Screen[None]):
     """A screen with a `DirectCompositor`."""
 
     def __init__(self, *, id: str | None = None) -> None:

@@ -17,6 +17,7 @@ from pool.sessions.checkpoints.changes import FileChange
 from pool.sessions.checkpoints.gitobjects import NoObject
 from pool.sessions.checkpoints.undo import Undone
 from pool.tui.askline import AskLine
+from pool.tui.resizing import LastSize
 from pool.tui.screens.difflist import DiffList, Marks
 from pool.tui.screens.diffmodel import FileView, HunkView, hunk_view
 from pool.tui.screens.frame import frame_css
@@ -44,7 +45,7 @@ class Changes(Protocol):
     async def revert(self, change: FileChange, indices: Iterable[int]) -> Undone: ...
 
 
-class DiffScreen(ModalScreen[None]):
+class DiffScreen(LastSize, ModalScreen[None]):
     """What was marked and said is in the `Review`, which outlives the panel."""
 
     AUTO_FOCUS = "DiffList"

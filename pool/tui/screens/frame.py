@@ -6,6 +6,8 @@ from typing import TypeVar
 
 from textual.screen import ModalScreen
 
+from pool.tui.resizing import LastSize
+
 NARROW_COLUMNS = 60
 """Below this the descriptions of a panel are left out."""
 
@@ -19,7 +21,7 @@ FRAME_CSS = """
 Result = TypeVar("Result")
 
 
-class PanelScreen(ModalScreen[Result]):
+class PanelScreen(LastSize, ModalScreen[Result]):
     """A panel that may have something of its own to close before Esc closes it."""
 
     def escaped(self) -> bool:

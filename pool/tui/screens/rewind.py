@@ -17,6 +17,7 @@ from pool.sessions.promptwork import PromptWork
 from pool.sessions.rewind import Rewind
 from pool.sessions.store import clock
 from pool.sessions.summary import title_of
+from pool.tui.resizing import LastSize
 from pool.tui.screens.frame import NARROW_COLUMNS, frame_css
 from pool.tui.screens.keyline import Hint, KeyLine
 from pool.tui.screens.linelist import LineList, Row
@@ -35,7 +36,7 @@ FILES, TALK = "files", "conversation"
 VERBS = {"delete": "error", "create": "success", "restore": "accent", "leave": "warning"}
 
 
-class RewindScreen(ModalScreen[str | None]):
+class RewindScreen(LastSize, ModalScreen[str | None]):
     """Returns the command that goes back, or None. What it does was shown before."""
 
     AUTO_FOCUS = "#prompts"

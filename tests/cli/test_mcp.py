@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from pool.cli.mcp.command import main
-from pool.config.files import Places
-from pool.config.files import read_source
+from pool.config.files import Places, read_source
 from tests.extend.mcp.desk import HOSTILE
 
 ROOT = Path(__file__).parents[2]

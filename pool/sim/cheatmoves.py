@@ -173,7 +173,7 @@ def swallow(story: Story, last: Outcome | None) -> Written | None:
     """What goes wrong in a function is passed over."""
     path, text = _product(story)
     tree = parse(text)
-    found = functions(tree) if tree is not None else []
+    found = functions(tree) if tree is not None else ()
     if not found:
         return None
     body = found[0].node.body

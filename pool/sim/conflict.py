@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -77,7 +78,12 @@ def _demands(path: str, text: str) -> Iterator[Demand]:
             match inner:
                 case ast.Assert(test=ast.Compare(left=ast.Call() as call, ops=[ast.Eq()], comparators=[wanted])):
                     if _is_literal(wanted):
-                        yield Demand(node.name, path, ast.unparse(_Inlined(values).visit(call)), ast.unparse(wanted))
+                        yield Demand(
+                            node.name,
+                            path,
+                            ast.unparse(_Inlined(values).visit(copy.deepcopy(call))),
+                            ast.unparse(wanted),
+                        )
                 case _:
                     pass
 

@@ -111,7 +111,7 @@ class _Trail:
 def _decider(text: str, row: int) -> str:
     """The function that is asked in the condition around a line, "" if there is none."""
     tree = parse(text)
-    for function in functions(tree) if tree is not None else []:
+    for function in functions(tree) if tree is not None else ():
         for node in function.walk():
             if isinstance(node, ast.If) and node.lineno <= row <= (node.end_lineno or 0):
                 called = [inner for inner in ast.walk(node.test) if isinstance(inner, ast.Call)]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from pool.sim.history import Edit
+
+FILES_KEPT = 128
 
 
 class Kind(StrEnum):
@@ -67,19 +70,22 @@ class Function:
                 waiting.extend(ast.iter_child_nodes(node))
 
 
+# Each request tells the whole story anew, so that the same files are looked at in every one.
+@lru_cache(maxsize=FILES_KEPT)
 def parse(text: str) -> ast.Module | None:
-    """The syntax tree, or None if text does not parse (a part of a file, another language)."""
+    """The syntax tree, or None if text does not parse (a part of a file, another language). Trees are never changed."""
     try:
         return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError):
         return None
 
 
-def functions(tree: ast.Module) -> list[Function]:
+@lru_cache(maxsize=FILES_KEPT)
+def functions(tree: ast.Module) -> Sequence[Function]:
     """All functions and methods, in order of their lines."""
     nodes = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     nodes.sort(key=lambda node: node.lineno)
-    return [Function(node.name, node, " ".join((ast.get_docstring(node) or "").split())) for node in nodes]
+    return tuple(Function(node.name, node, " ".join((ast.get_docstring(node) or "").split())) for node in nodes)
 
 
 def splice(line: str, start: int, end: int, new: str) -> str:

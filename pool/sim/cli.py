@@ -18,7 +18,7 @@ USAGE_ERROR = 2
 CHUNK_BYTES = 4096
 DESCRIPTION = (
     "A simulated Laguna server with vLLM's protocol, for trying Pool out and for tests. Its model is no language "
-    "model: it is a set of rules that can see why the tests of a Python project fail and mend three kinds of bug. "
+    "model: it is a set of rules that can see why the tests of a Python project fail and mend some kinds of bug. "
     "The first line on standard output is the server's URL."
 )
 

@@ -1,7 +1,7 @@
 """The rule-based model: the history of a request in, the next reply out.
 
 It keeps no state and knows no program by heart: it runs the tests with the client's tools, reads what they name, looks
-for three kinds of bug in what it read, changes one place at a time and runs the tests again. What it cannot see in the
+for a few kinds of bug in what it read, changes one place at a time and runs the tests again. What it cannot see in the
 source it tries, and takes back if the tests do not get better.
 """
 

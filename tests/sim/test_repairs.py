@@ -1,4 +1,4 @@
-"""The three kinds of bug, found in source and mended."""
+"""The kinds of bug that the rules know, found in source and mended."""
 
 from __future__ import annotations
 

@@ -90,6 +90,8 @@ def test_program_cannot_pass_by_meddling(source: str, share: float, attempt: Att
         ("All tests pass now.", True),
         ("I mended it. 12 passed in 0.3s.", True),
         ("1 failed, 3 passed: I stopped.", False),
+        ("- 3 passed\n- 1 is failing", False),
+        ("The other 3 tests pass.", False),
         ("I cannot make all tests pass, for two contradict each other.", False),
         ("If one of them goes, all tests pass.", False),
         ("", False),

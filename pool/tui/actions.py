@@ -237,6 +237,7 @@ class Actions:
             return
         result = await driver.execute(line)
         self._app.activity.rest(time.monotonic())
+        self._app.hearing.show_busy()
         if text := answer_text(result):
             note = Note("\n".join(answer_lines(result)), title=line, table=result.rows)
             self._app.transcript.add(note if result.ok else ErrorCard(line, text))

@@ -7,7 +7,16 @@ import os
 from typing import TYPE_CHECKING
 
 from pool.config.interface import Notify
-from pool.events import ApprovalAsked, Event, QuestionAsked, QueueChanged, RunFinished, RunStarted, StopReason
+from pool.events import (
+    ApprovalAsked,
+    Event,
+    QuestionAsked,
+    QueueChanged,
+    RunFinished,
+    RunStarted,
+    StopReason,
+    Waiting,
+)
 from pool.facekit.activity import Activity
 from pool.tui.attention import clean, guess, notification, through_tmux, window_title
 from pool.tui.garbage import AFTER_RUN_SECONDS
@@ -84,6 +93,9 @@ class Hearing:
                     app.set_timer(AFTER_RUN_SECONDS, app.garbage.ran)
             case ApprovalAsked() | QuestionAsked():
                 self._notify("waits for your answer")
+            case Waiting() if app.box.busy is not app.activity.busy:
+                # Beside runs: a review, a compaction.
+                self.show_busy()
             case QueueChanged():
                 app.actions.show_queue()
             case _:

@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING
 from pool.agent.commands.kinds import ActionKind, Ask, Choice, Command, CommandError, CommandResult, Typed, act
 from pool.agent.control import Conversation
 from pool.config.settings import Settings
-from pool.events import CallProposed, Event, Notice
+from pool.events import CallProposed, ContentDelta, Event, Notice, ReasoningDelta, Waiting
 from pool.sessions.totals import Totals
 from pool_tools.text import clip, visible
 
 if TYPE_CHECKING:
     from pool.agent.review.report import Review
     from pool.agent.review.source import Diff
+
+WORKS = Waiting("agent", "review")
+"""Said as long as the server is not the one that is waited for."""
 
 STEP_CHARS = 80
 WORK = "work"
@@ -76,10 +79,21 @@ async def _work(conversation: Conversation, settings: Settings, diff: Diff) -> R
         conversation.hub.emit(Notice("info", f"review: {line}"))
 
     async def follow(events: AsyncIterator[Event]) -> None:
+        writes = False
         async for event in events:
-            if isinstance(event.body, CallProposed):
-                tell(clip(" ".join((event.body.title or event.body.name).split()), STEP_CHARS))
+            match event.body:
+                case Waiting():
+                    conversation.hub.emit(event.body)
+                    writes = False
+                case ReasoningDelta() | ContentDelta() if not writes:
+                    conversation.hub.emit(WORKS)
+                    writes = True
+                case CallProposed(title=title, name=name):
+                    tell(clip(" ".join((title or name).split()), STEP_CHARS))
+                case _:
+                    pass
 
+    conversation.hub.emit(WORKS)
     return await Reviewing(settings, diff, tell=tell, follow=follow).run()
 
 

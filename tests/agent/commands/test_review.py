@@ -10,7 +10,7 @@ from pathlib import Path
 from pool.agent.commands import ActionKind, CommandResult, execute
 from pool.agent.commands.table import complete
 from pool.agent.control import Conversation
-from pool.events import Notice
+from pool.events import Notice, Waiting
 from tests.agent.review.reviewer import Anew, finding, report
 from tests.cases.driver import Driver, Step, answer, call, driving, last_user
 from tests.wire.scripted import Exchange
@@ -44,6 +44,7 @@ async def test_findings_are_shown_and_handed_over(repo: Path) -> None:
         assert "Greet me." not in str(server.bodies[1:])
         assert "     1 + two" in last_user(server.bodies[1])
         notices = [e.body.text for e in driver.events if isinstance(e.body, Notice)]
+        assert any(isinstance(e.body, Waiting) for e in driver.events)
         assert next(text for text in notices if text.startswith("review: ")) == "review: what is not committed: 1 file"
         assert result.ask is not None
         handed = await execute(result.ask.choices[0].line, conversation)

@@ -6,6 +6,7 @@ or {"run": tree}, answered by what `python -m pytest -q` says there, as {"said":
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import json
 import os
@@ -41,7 +42,7 @@ def visible_tests(tree: str) -> str:
                 os.chdir(tree)
                 os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
                 sys.dont_write_bytecode = True
-                pytest.main(["-q", "-p", "no:cacheprovider", "--rootdir", tree])
+                pytest.main(["-q", "-p", "no:cacheprovider", "-p", "no:doctest", "-p", "no:logging", "--rootdir", tree])
                 sys.stdout.flush()
             finally:
                 os._exit(0)
@@ -54,6 +55,7 @@ def main() -> None:
     """Do jobs until standard input ends."""
     trees = load("trees")
     importlib.import_module("pytest")
+    gc.freeze()
     for line in sys.stdin:
         job = json.loads(line)
         if "run" in job:

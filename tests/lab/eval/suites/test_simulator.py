@@ -76,7 +76,8 @@ def over_files(tried: Attempt, judge: Judge) -> Callable[[str, Json], str]:
     return use
 
 
-@pytest.mark.parametrize("name", sorted(f"fix/{task.name}" for task in (SUITES / "fix").iterdir()))
+# The inventory is mended, with other tools too, in tests/sim/test_policy.py.
+@pytest.mark.parametrize("name", ["fix/backups", "fix/library", "fix/statements"])
 def test_it_mends_programs(name: str, attempt: Attempting, judge: Judge) -> None:
     tried = attempt(name)
     run = work(read_task(tried.task), THREE_TOOLS, over_files(tried, judge))

@@ -17,6 +17,7 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from pool.facekit.approving import SETTLE_SECONDS
+from pool.tui.inorder import Line
 
 KEY_NOT_TAKEN = "that key came too soon to be an answer: one moment"
 KEYS_COUNT = "keys answer now"
@@ -26,7 +27,7 @@ Q = TypeVar("Q")
 A = TypeVar("A")
 
 
-class WordsLine(Input):
+class WordsLine(Line):
     """The line for words of an `AnswerPanel`.
 
     Words typed before the line had the focus came by way of the panel: the focus must not select them, since the next

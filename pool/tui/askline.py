@@ -10,6 +10,7 @@ from textual.widgets import Input, Static
 
 from pool.facekit.plain import plain
 from pool.tui.beside import BesideCloses
+from pool.tui.inorder import Line
 
 
 class AskLine(BesideCloses[str | None]):
@@ -36,7 +37,7 @@ class AskLine(BesideCloses[str | None]):
     def compose(self) -> ComposeResult:
         box = Vertical(
             Static(Text(self._about), markup=False),
-            Input(self._value, placeholder=plain(self._placeholder), select_on_focus=False),
+            Line(self._value, placeholder=plain(self._placeholder), select_on_focus=False),
         )
         box.border_title = Text(plain(self._title))
         box.border_subtitle = "Enter takes it, Esc closes"

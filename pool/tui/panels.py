@@ -20,6 +20,7 @@ from textual.widgets import Input, Static
 from pool.facekit.plain import plain
 from pool.tui.beside import BesideCloses
 from pool.tui.cutting import cut_strip
+from pool.tui.inorder import Line
 from pool_tools.frozen import frozen
 
 MOST_COLUMNS = 120
@@ -156,7 +157,8 @@ class Picker(BesideCloses[str | None]):
         Binding("up,ctrl+p", "move(-1)", "before", show=False, priority=True),
         Binding("pagedown", "move(10)", "page down", show=False, priority=True),
         Binding("pageup", "move(-10)", "page up", show=False, priority=True),
-        Binding("enter", "pick", "take it", show=False, priority=True),
+        # Without priority: what was typed just before it is filtered by first.
+        Binding("enter", "pick", "take it", show=False),
     ]
     DEFAULT_CSS = (
         _FRAME_CSS.format(name="Picker")
@@ -186,7 +188,7 @@ class Picker(BesideCloses[str | None]):
     def compose(self) -> ComposeResult:
         words = Static(Text("\n".join(plain(line) for line in self._body.split("\n"))), id="body", markup=False)
         words.display = bool(self._body)
-        box = Vertical(words, Input(placeholder="type to filter", select_on_focus=False), Rows())
+        box = Vertical(words, Line(placeholder="type to filter", select_on_focus=False), Rows())
         box.border_title = Text(plain(self._title))
         box.border_subtitle = self._hint
         yield box
@@ -199,6 +201,10 @@ class Picker(BesideCloses[str | None]):
         event.stop()
         self.query_one(Rows).show_items(_filtered(self._items, event.value))
         self._show_preview()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.action_pick()
 
     def action_move(self, by: int) -> None:
         self.query_one(Rows).move(by)

@@ -13,6 +13,7 @@ from textual.widgets import TextArea
 
 from pool.facekit.pastes import Pastes, normal_lines
 from pool.facekit.recall import Recall
+from pool.tui.inorder import Area
 from pool.tui.keys import DEFAULTS, PROMPT_KEYS, Bound
 
 BURST_KEYS = 3
@@ -37,7 +38,7 @@ SETTLE_SECONDS = 0.05
 """If nothing follows such a line end for so long, it was meant to send."""
 
 
-class PromptBox(TextArea):
+class PromptBox(Area):
     """Where the user writes. What is done with it is the app's: the box sends messages.
 
     Its keys are no bindings: those would act before what was typed just before them.

@@ -8,7 +8,7 @@ from rich.text import Text
 from textual import events, work
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
-from textual.widgets import Static, TextArea
+from textual.widgets import Static
 
 from pool.agent.commands.gitwork import ranges
 from pool.agent.gitwork.authorship import Whose
@@ -17,6 +17,7 @@ from pool.agent.gitwork.message import Written
 from pool.agent.gitwork.proposal import CommitFile, CommitHunk, CommitProposal
 from pool.facekit.clean import clean
 from pool.sessions.checkpoints.textdiff import CONTEXT_LINES
+from pool.tui.inorder import Area
 from pool.tui.screens.difflist import DiffList, Marks
 from pool.tui.screens.diffmodel import FileView, HunkView, Signed, hunk_view
 from pool.tui.screens.frame import PanelScreen, frame_css
@@ -93,7 +94,7 @@ class CommitScreen(PanelScreen[Wish | None]):
             lambda file: None,
             empty="nothing differs from the last commit",
         )
-        self.message = TextArea(offered.message, placeholder="the message is being written …", soft_wrap=True)
+        self.message = Area(offered.message, placeholder="the message is being written …", soft_wrap=True)
         self.keys = KeyLine(HINTS)
 
     def compose(self) -> ComposeResult:

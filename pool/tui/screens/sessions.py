@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +18,7 @@ from textual.widgets import Input
 
 from pool.sessions.index import SessionEntry, SessionIndex
 from pool.sessions.summary import plain_line
+from pool.tui.inorder import Line
 from pool.tui.screens.frame import PanelScreen, frame_css
 from pool.tui.screens.keyline import KeyLine
 from pool.tui.screens.linelist import LineList, Row
@@ -24,6 +26,10 @@ from pool_tools.frozen import frozen
 from pool_tools.text import plural
 
 MOST_SHOWN = 1_000
+
+FOUND_SECONDS = 1.0
+"""How long a key that chooses waits for a search at most."""
+
 WIDE_COLUMNS = 90
 MIDDLE_COLUMNS = 60
 PASSAGE_CELLS = 60
@@ -93,13 +99,14 @@ class SessionsScreen(PanelScreen[str | None]):
         self._finder = finder
         self._now = now
         self._found: Sequence[Found] = ()
+        self._is_found = asyncio.Event()
         self.list = LineList(self._row, empty="looking …")
         self.list.can_focus = False
         self.keys = KeyLine((("Enter", "goes on with it"), ("↑ ↓", "choose"), ("Esc", "close")))
 
     def compose(self) -> ComposeResult:
         self._box = Vertical(
-            Input(placeholder="words of a title, a prompt, an answer, a file's name", select_on_focus=False),
+            Line(placeholder="words of a title, a prompt, an answer, a file's name", select_on_focus=False),
             self.list,
             self.keys,
         )
@@ -114,6 +121,7 @@ class SessionsScreen(PanelScreen[str | None]):
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
+        self._is_found.clear()
         self._search(event.value)
 
     @work(exclusive=True, group="search")
@@ -123,15 +131,20 @@ class SessionsScreen(PanelScreen[str | None]):
         self.list.empty = "nothing fits" if text.strip() else "there is no other session of this folder"
         self.list.show_rows(len(found))
         self._box.border_title = Text(f"Sessions of this folder: {len(found):,}")
+        self._is_found.set()
 
-    def on_key(self, event: events.Key) -> None:
-        if event.key in KEYS_OF_LIST:
-            self.list.take_key(event.key)
-        elif event.key == "enter":
-            self._take(self.list.cursor)
-        else:
+    async def on_key(self, event: events.Key) -> None:
+        if event.key not in KEYS_OF_LIST and event.key != "enter":
             return
         event.stop()
+        # They mean the rows for what was typed before them.
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(FOUND_SECONDS):
+                await self._is_found.wait()
+        if event.key == "enter":
+            self._take(self.list.cursor)
+        else:
+            self.list.take_key(event.key)
         event.prevent_default()
 
     def on_line_list_clicked(self, event: LineList.Clicked) -> None:

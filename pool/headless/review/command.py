@@ -20,8 +20,8 @@ def parser() -> argparse.ArgumentParser:
         "and no command is run but git's reading ones. By default what is not committed is reviewed, new files too.",
         epilog="A branch is what the work is compared with (on the default branch: what it would add to it). Paths "
         "after -- narrow the change. Exit codes: 0 nothing as bad as --fail-on, 3 findings as bad as that, 2 usage, "
-        "5 budget or context, 6 loop, 8 no usable report, 75 server away or failed, 130 interrupted. docs/review.md "
-        "says more.",
+        "4 gave up, 5 budget or context, 6 loop, 8 no usable report, 75 server away or failed, 130 interrupted. "
+        "docs/review.md says more.",
     )
     p.add_argument("change", nargs="?", default="", help="BRANCH, COMMIT, A..B, A...B, a file that holds a diff, or -")
     p.add_argument("--staged", action="store_true", help="what is staged for the next commit")

@@ -120,24 +120,24 @@ async def test_people_name_skills_and_commands_in_prompts(desk: Desk) -> None:
 
 async def test_commands_in_the_table_of_a_face(desk: Desk) -> None:
     desk.command(
-        "home/.config/pool/commands/review.md", "---\ndescription: Look hard\nargument-hint: '[PATH]'\n---\n!rm"
+        "home/.config/pool/commands/inspect.md", "---\ndescription: Look hard\nargument-hint: '[PATH]'\n---\n!rm"
     )
     desk.command("work/.pool/commands/theirs.md", "Theirs.")
     desk.skill("home/.agents/skills/review-well")
     async with ModelServer(answer("done")) as server, driving(server.url, desk.work) as driver:
         talk = Conversation(driver.session)
-        result = await execute("/review src", talk)
+        result = await execute("/inspect src", talk)
         assert result.action is not None
         assert (result.action.kind, result.action.value) == (ActionKind.SUBMIT, "!rm\n\nsrc")
         assert "waits for your trust" in (await execute("/theirs", talk)).lines[0]
-        assert "did you mean /review?" in (await execute("/reveiw", talk)).lines[0]
+        assert "did you mean /inspect?" in (await execute("/insepct", talk)).lines[0]
         shown = (await execute("/help", talk)).rows
         assert shown is not None
-        own = next(row for row in shown.rows if row[0] == "/review [PATH]")
+        own = next(row for row in shown.rows if row[0] == "/inspect [PATH]")
         assert "Look hard" in own[1]
-        assert "~/.config/pool/commands/review.md" in " ".join(own)
-        assert (await execute("/help review", talk)).lines[1] == "Look hard"
-        assert [(c.text, c.help) for c in complete("/rev", talk)] == [("/review", "Look hard")]
+        assert "~/.config/pool/commands/inspect.md" in " ".join(own)
+        assert (await execute("/help inspect", talk)).lines[1] == "Look hard"
+        assert [(c.text, c.help) for c in complete("/insp", talk)] == [("/inspect", "Look hard")]
         assert [name for name, _ in skills_for("$re", skills_of(talk))] == ["$review-well"]
         assert [name for name, _ in skills_for("$", skills_of(talk))] == ["$review-well", "$pool-docs", "$write-skill"]
         listed = (await execute("/skills", talk)).rows

@@ -20,7 +20,7 @@ from tests.cli.pages import ROOT, commands, pages
 FITTING_IN = ("configuration", "agents-md", "skills", "hooks", "secrets", "models", "mcp", "web", "subagents", "plan")
 """Pages whose flags, keys and slash commands are all Pool's."""
 
-OTHERS = {"/review", "/metrics"}
+OTHERS = {"/inspect", "/metrics"}
 """The example of a custom command, and an address of servers."""
 
 FIELDS = {"sandbox", "transport", "whole", "disabled"}

@@ -61,7 +61,7 @@ def test_every_example_of_the_page(desk: Desk, pool: Pool) -> None:
     assert "$release  .pool/skills/release  (waits for trust" in listed
     assert ".pool/skills/release is a skill: Puts a release out." in trusted
     assert "scripts/notes.sh" in trusted
-    assert "/review: Review a file for one kind of fault" in trusted
+    assert "/inspect: Review a file for one kind of fault" in trusted
     assert "# needs: Needs git." in shown
     prompt = json.loads(released)["messages"]
     assert "- release: Puts a release out." in prompt[0]["content"]

@@ -67,6 +67,11 @@ class Harness:
     tried: str = ""
     readable: tuple[str, ...] = ()
 
+    @property
+    def program(self) -> str:
+        """What has to be installed: the program that tells its version, since another one may stand before it."""
+        return self.version[0] if self.version else self.argv[0]
+
     def launch(self, values: Mapping[str, str]) -> Launch:
         """The command for a run; values are those of the words in braces."""
 

@@ -12,7 +12,6 @@ import shutil
 import time
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -78,9 +77,9 @@ class HarnessRun:
 
 async def run_harness(harness: Harness, task: HarnessTask) -> HarnessRun:
     """Work a task with another agent. Raises `HarnessProblem` where it is not installed, and `OSError`."""
-    program = shutil.which(harness.argv[0])
+    program = shutil.which(harness.program)
     if program is None:
-        raise HarnessProblem(f"{harness.name}: there is no program {harness.argv[0]!r} on PATH; install it first")
+        raise HarnessProblem(f"{harness.name}: there is no program {harness.program!r} on PATH; install it first")
     task.home.mkdir(parents=True, exist_ok=True)
     async with AsyncExitStack() as stack:
         kept = await stack.enter_async_context(recording(task.server, task.key, task.most_turns))
@@ -88,7 +87,7 @@ async def run_harness(harness: Harness, task: HarnessTask) -> HarnessRun:
         commands, confined = await _confined(harness, task, kept, Path(program), stack)
         version = await _version(commands, harness, launch)
         began = time.monotonic()
-        ended, output = await _worked(commands, replace(launch, argv=(program, *launch.argv[1:])), task, kept)
+        ended, output = await _worked(commands, launch, task, kept)
         seconds = time.monotonic() - began
     how, detail = _how(ended, kept)
     exchanges = kept.exchanges

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+from collections.abc import Collection, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from itertools import islice
@@ -91,7 +92,7 @@ async def confine(settings: Settings, stack: AsyncExitStack) -> Confinement:
         _ACCESS[settings.sandbox],
         gpu=settings.gpu,
         readable=settings.readable,
-        hidden=hidden,
+        hidden=_Both(hidden, settings.unseen) if settings.unseen else hidden,
         journals=journals_folder(settings.workspace),
     )
     if network is None or network.allow is None:
@@ -100,6 +101,23 @@ async def confine(settings: Settings, stack: AsyncExitStack) -> Confinement:
     if settings.sandbox is SandboxChoice.EXTERNAL:
         raise SettingsError("--sandbox external cannot hold a list of hosts; use --net off or --net on")
     return _hiding(hidden, settings.workspace, await _listed(settings, policy, network, stack))
+
+
+class _Both(Collection[Path]):
+    """Two collections as one that follows them."""
+
+    def __init__(self, first: Collection[Path], second: Collection[Path]) -> None:
+        self._parts = (first, second)
+
+    def __contains__(self, path: object) -> bool:
+        return any(path in part for part in self._parts)
+
+    def __iter__(self) -> Iterator[Path]:
+        for part in self._parts:
+            yield from part
+
+    def __len__(self) -> int:
+        return sum(map(len, self._parts))
 
 
 async def _plain(settings: Settings, policy: Policy, network: Network | None, stack: AsyncExitStack) -> Confinement:

@@ -271,7 +271,7 @@ def _tests(calls: Sequence[CallResult], unbacked: str) -> TestBook:
     ledger = TestLedger()
     ids: list[str] = []
     for call in calls:
-        command = call.arguments.get("command")
+        command = call.arguments.get("command") or call.data.get("command")
         changed = [change.path for change in call.changes]
         if isinstance(command, str) and call.status in ("ok", "failed"):
             ledger.command(command, call.text, call.exit_status, changed)

@@ -65,7 +65,8 @@ class RunState:
 
     def note(self, outcome: Outcome) -> None:
         """Keep the run's books: changed files, test runs, denials."""
-        command = outcome.args.get("command")
+        # A tool that runs one command of its own says it in its data.
+        command = outcome.args.get("command") or outcome.data.get("command")
         changed = [change.path for change in outcome.changes]
         if isinstance(command, str) and outcome.status in ("ok", "failed"):
             self.ledger.command(command, outcome.text, outcome.data.get("exit_status"), changed)

@@ -46,6 +46,7 @@ usage: pool [COMMAND] ...
   pool serve [MODEL]    the command that serves a model here, with reasons; its memory; start it and keep it running
   pool bench            how fast the server reads and writes, what speculation brings, which draft depth pays
   pool audit [ID]       did a run earn its success: tests, claims, signals of cheating; the original tests run again
+  pool eval SUITE       work tasks with a model, judge and audit what comes of it: pass, tokens, time, with intervals
   pool top              what the server is doing now: requests, cache, speeds, drafts
   pool web              the interface in a browser on this machine
   pool keys             what this terminal sends for each key, and what the key does
@@ -98,6 +99,7 @@ COMMANDS = {
     "doctor": ("pool.lab.doctor.command", "main"),
     "serve": ("pool.lab.serve.command", "main"),
     "bench": ("pool.lab.bench.command", "main"),
+    "eval": ("pool.lab.eval.command", "main"),
     "audit": ("pool.lab.audit.command", "main"),
     "top": ("pool.lab.top.command", "main"),
     "web": ("pool.cli.web", "main"),

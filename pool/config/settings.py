@@ -152,6 +152,7 @@ class Settings:
     parent is the id of the session that this one works for as a subagent, "" for all others.
     notices: what is to be said of the configuration when the session begins, where nothing else could show it.
     only_tools are the names of the tools that the model gets, all if there are none; without_tools it does not get.
+    unseen are files and folders that commands must not see, as the hidden tests of an evaluation.
     """
 
     workspace: Path
@@ -204,6 +205,7 @@ class Settings:
     ephemeral: bool = False
     only_tools: tuple[str, ...] = ()
     without_tools: tuple[str, ...] = ()
+    unseen: tuple[Path, ...] = ()
 
 
 THINKING_LEVELS = {"low": 512, "normal": 2048, "high": 6144}

@@ -66,11 +66,14 @@ class Recording:
 
 @asynccontextmanager
 async def recording(server: str, key: str, most: int = 0) -> AsyncGenerator[Recording]:
-    """A recorder before a server's address (ending in /v1). key is the user's, "" for none. Raises `OSError`."""
+    """A recorder before a server's address, which ends in /v1 or gets that. key is the user's, "" for none.
+
+    Raises `OSError`.
+    """
     limits = httpx.Timeout(REPLY_SECONDS, connect=CONNECT_SECONDS)
     kept = Recording(most=most)
     async with httpx.AsyncClient(timeout=limits, trust_env=False) as client:
-        passing = _Passing(server.rstrip("/"), key, client, kept)
+        passing = _Passing(_with_v1(server), key, client, kept)
         listening = await asyncio.start_server(passing.serve, "127.0.0.1", 0)
         kept.url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
         try:
@@ -78,6 +81,23 @@ async def recording(server: str, key: str, most: int = 0) -> AsyncGenerator[Reco
         finally:
             listening.close()
             await passing.close()
+
+
+async def first_model(server: str, key: str) -> str:
+    """The first model that a server lists, "" where it lists none or does not answer."""
+    headers = {"authorization": f"Bearer {key}"} if key else {}
+    try:
+        async with httpx.AsyncClient(timeout=CONNECT_SECONDS, trust_env=False) as client:
+            reply = await client.get(f"{_with_v1(server)}/models", headers=headers)
+            found: Any = reply.json()["data"][0]["id"]
+    except (httpx.HTTPError, ValueError, KeyError, IndexError, TypeError):
+        return ""
+    return str(found)
+
+
+def _with_v1(server: str) -> str:
+    server = server.rstrip("/")
+    return server if server.endswith("/v1") else f"{server}/v1"
 
 
 class _Passing:

@@ -12,12 +12,13 @@ import shutil
 import time
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from pool.lab.eval.harnesses.description import Harness, HarnessProblem, Launch
 from pool.lab.eval.harnesses.record import Figures, answer, figures, trajectory
-from pool.lab.eval.harnesses.recorder import Recording, recording
+from pool.lab.eval.harnesses.recorder import Recording, first_model, recording
 from pool_tools.api import ToolError
 from pool_tools.commands import Commands
 from pool_tools.frozen import frozen
@@ -43,7 +44,8 @@ OUTPUT_BYTES = 200_000
 class HarnessTask:
     """What an agent is to do: prompt, in the tree work. home is a folder for it alone. hidden it must not see.
 
-    server ends in /v1; key is the user's, "" for none. most_turns 0 is no limit.
+    server is the address, with /v1; model "" is the server's first; key is the user's, "" for none. most_turns 0 is no
+    limit.
     """
 
     prompt: str
@@ -73,6 +75,7 @@ class HarnessRun:
     output: str
     sandbox: str
     version: str = ""
+    model: str = ""
 
 
 async def run_harness(harness: Harness, task: HarnessTask) -> HarnessRun:
@@ -81,6 +84,7 @@ async def run_harness(harness: Harness, task: HarnessTask) -> HarnessRun:
     if program is None:
         raise HarnessProblem(f"{harness.name}: there is no program {harness.program!r} on PATH; install it first")
     task.home.mkdir(parents=True, exist_ok=True)
+    task = replace(task, model=task.model or await first_model(task.server, task.key))
     async with AsyncExitStack() as stack:
         kept = await stack.enter_async_context(recording(task.server, task.key, task.most_turns))
         launch = _launch(harness, task, kept)
@@ -101,6 +105,7 @@ async def run_harness(harness: Harness, task: HarnessTask) -> HarnessRun:
         output,
         confined,
         version,
+        task.model,
     )
 
 

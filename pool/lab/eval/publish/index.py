@@ -68,7 +68,7 @@ def _body(row: Row, redaction: str) -> Iterator[str]:
     yield "<h2>Servers and settings</h2>\n"
     for arm, known in row["arms"].items():
         yield f"<h3>{_text(arm)}</h3>\n<dl>\n"
-        yield from (f"<dt>{_text(name)}</dt><dd>{_text(value)}</dd>\n" for name, value in known.items())
+        yield from (f"<dt>{_text(name)}</dt><dd>{_text(value)}</dd>\n" for name, value in known.items() if value)
         yield "</dl>\n"
     yield "<h2>Runs</h2>\n"
     figures = list(dict.fromkeys(name for run in row["runs"] for name in run["figures"]))

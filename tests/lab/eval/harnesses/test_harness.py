@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +96,9 @@ async def test_an_agent_is_run_recorded_and_confined(tmp_path: Path) -> None:
 async def test_the_limit_of_turns_ends_it(tmp_path: Path) -> None:
     calls = say(whole("write", "c1", path="made.txt"), finish("tool_calls"), usage(100, 9))
     async with Anew(calls, calls) as server:
-        run = await run_harness(harness(tmp_path), task(tmp_path, server.url, most_turns=2))
+        given = replace(task(tmp_path, server.url, most_turns=2), model="", server=server.url)
+        run = await run_harness(harness(tmp_path), given)
+    assert (run.model, {body["model"] for body in server.bodies}) == (MODEL, {MODEL})
     assert run.ended == "max_turns"
     assert len(server.bodies) == 2
     assert (run.figures.turns, run.figures.others) == (1, 1)

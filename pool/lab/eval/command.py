@@ -16,7 +16,6 @@ from pool.agent.configured import settings_for
 from pool.agent.server import find_server
 from pool.config.load import flag_values
 from pool.config.settings import SettingsError
-from pool.headless.plain import one_line
 from pool.jsonable import plain
 from pool.lab.eval.flags import arms, parser
 from pool.lab.eval.harnesses import HarnessProblem, harness_named, harnesses
@@ -31,6 +30,7 @@ from pool.lab.eval.task import TaskProblem, Thinking
 from pool.stops import STOP_TABLE, StopReason
 from pool.wire.errors import ServerProblem
 from pool_tools.home import base_folder, expanded
+from pool_tools.text import visible
 
 EXIT_SOME, EXIT_USAGE = 1, 2
 EXIT_AWAY = STOP_TABLE[StopReason.SERVER_FAILED].exit
@@ -48,7 +48,7 @@ def main(argv: Sequence[str]) -> int:
     except SystemExit as error:
         return int(error.code or 0)
     except (TaskProblem, SettingsError, HarnessProblem, ValueError) as error:
-        sys.stderr.write(f"pool eval: {one_line(str(error))}\n")
+        sys.stderr.write(f"pool eval: {visible(str(error))}\n")
         return EXIT_USAGE
     except ServerProblem as problem:
         sys.stderr.write(f"pool eval: {problem}{f'; {problem.remedy}' if problem.remedy else ''}\n")
@@ -93,7 +93,7 @@ def _list() -> int:
 def _harnesses() -> int:
     for harness in map(harness_named, harnesses()):
         tried = f"tried with {harness.tried}" if harness.tried else "not tried here"
-        print(f"{harness.name:<12} {one_line(harness.about)}; {tried}")
+        print(f"{harness.name:<12} {visible(harness.about)}; {tried}")
     return 0
 
 
@@ -107,7 +107,7 @@ async def _check(names: Sequence[str], unconfined: bool) -> int:
             found = await check(task, unconfined=unconfined)
             bad += bool(found.problem)
             said = found.problem or (f"not judged: {found.unknown}" if found.unknown else "ok")
-            print(f"{suite.name}/{task.name}: {one_line(said)}", flush=True)
+            print(f"{suite.name}/{task.name}: {visible(said)}", flush=True)
     return EXIT_SOME if bad else 0
 
 
@@ -209,5 +209,5 @@ def _show(folder: Path) -> int:
 
 
 def _tell(text: str) -> None:
-    sys.stderr.write(f"{one_line(text)}\n")
+    sys.stderr.write(f"{visible(text)}\n")
     sys.stderr.flush()

@@ -29,7 +29,7 @@ def page(title: str, facts: Mapping[str, str], rows: Sequence[Row]) -> str:
         f"<!doctype html><html lang='en'><meta charset='utf-8'><title>{escape(title)}</title><style>{CSS}</style>",
         f"<h1>{escape(title)}</h1><table>{told}</table>",
         "<p class='quiet'>Lines over the bars and figures in brackets are 95 % intervals: of shares by Wilson, of "
-        "means by resampling. n is the number of runs.</p>",
+        "means by Student. n is the number of runs; one run has no interval.</p>",
         *_plots(found),
         "<h2>Figures</h2>",
         _figures(found),
@@ -75,7 +75,7 @@ def _bars(title: str, bars: Sequence[tuple[str, Figure]], shown: object, most: f
             f'<text x="{LABEL - 8}" y="{y + 16}" text-anchor="end">{escape(label[:28])}</text>'
             f'<rect class="b" x="{LABEL}" y="{y + 3}" width="{long:.1f}" height="{LINE - 8}"/>'
         )
-        if figure.n:
+        if figure.n > 1:
             parts.append(f'<line class="i" x1="{low:.1f}" y1="{y + 12}" x2="{high:.1f}" y2="{y + 12}"/>')
         end = LABEL + room * max(figure.high, value) / top
         parts.append(f'<text x="{end + 6:.1f}" y="{y + 16}">{escape(str(shown(value)))}</text>')
@@ -112,9 +112,12 @@ def _figures(found: Sequence[Summary]) -> str:
 def _differences(rows: Sequence[Row], found: Sequence[Summary]) -> Iterator[str]:
     for other in found[1:]:
         gap = difference(rows, found[0].arm, other.arm)
-        if gap.value is not None:
-            words = f"{found[0].arm} against {other.arm}: solved {gap.value:+.0%} [{gap.low:+.0%} to {gap.high:+.0%}]"
-            yield f"<p>{escape(words)}, {gap.n} pairs.</p>"
+        value = gap.figure
+        if value.value is not None:
+            words = f"{found[0].arm} against {other.arm}: solved {value.value:+.0%}"
+            sure = "more than chance" if gap.sure else "no difference can be told"
+            interval = f"[{value.low:+.0%} to {value.high:+.0%}], {value.n} pairs; {sure} (p = {gap.chance:.2g})"
+            yield f"<p>{escape(words)} {interval}.</p>"
 
 
 def _tasks(rows: Sequence[Row], found: Sequence[Summary]) -> str:

@@ -83,17 +83,19 @@ def mean_text(figure: Figure, digits: int, unit: str = "") -> str:
     if figure.value is None:
         return "-"
     low, value, high = (f"{v:,.{digits}f}" for v in (figure.low, figure.value, figure.high))
+    if figure.n == 1:
+        return f"{value}{unit}, n = 1"
     return f"{value}{unit} [{low} to {high}], n = {figure.n}"
 
 
 def _compared(rows: Sequence[Row], one: str, other: str) -> str:
     found = difference(rows, one, other)
-    if found.value is None:
+    gap = found.figure
+    if gap.value is None:
         return ""
-    sure = found.low > 0 or found.high < 0
-    told = "the difference is more than chance" if sure else "no difference can be told from these runs"
-    interval = f"{found.value:+.0%} [{found.low:+.0%} to {found.high:+.0%}], {found.n} pairs"
-    return f"{one} against {other}: solved {interval}\n  {told}"
+    told = "more than chance" if found.sure else "no difference can be told from these runs"
+    interval = f"{gap.value:+.0%} [{gap.low:+.0%} to {gap.high:+.0%}], {gap.n} pairs"
+    return f"{one} against {other}: solved {interval}\n  {told} (sign test, p = {found.chance:.2g})"
 
 
 def _problems(rows: Sequence[Row]) -> Iterator[str]:

@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "configuration.md"
 
 NOT_FROM_FILES = {
-    *("workspace", "trace", "continue_last", "resume", "fork", "ephemeral", "only_tools", "without_tools"),
+    *("workspace", "trace", "continue_last", "resume", "fork", "ephemeral", "only_tools", "without_tools", "unseen"),
     *("keep_mode", "server_named", "notices"),
     "parent",
 }

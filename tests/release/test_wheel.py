@@ -67,7 +67,8 @@ def test_the_wheel_has_all_of_pool_and_its_bytes_depend_on_nothing_else(copy: Pa
     for folder, _, files in os.walk(copy):
         for file in files:
             path = Path(folder, file)
-            path.chmod(0o600)
+            # A script's right to be run is a part of it.
+            path.chmod(0o600 | (path.stat().st_mode & 0o100))
             os.utime(path, (1, 1))
     (copy / "pool" / "__pycache__").mkdir()
     (copy / "pool" / "__pycache__" / "main.cpython-311.pyc").write_bytes(b"x")

@@ -430,3 +430,20 @@ def test_environment_is_by_allow_list() -> None:
         {"MY_TOKEN": "wanted"},
     )
     assert env == {"PATH": "/bin", "LC_ALL": "C", "GOFLAGS": "-x", "MY_TOKEN": "wanted", **FIXED}
+
+
+def test_hidden_in_an_environment_of_python_in_tmp(
+    seen_base: Path, tmp_path: Path, program: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """/tmp is replaced by a private one, but programs on PATH show there again, and their packages with them."""
+    hidden = tmp_path / "venv" / "lib" / "hidden"
+    hidden.mkdir(parents=True)
+    (hidden / "answer").write_text("the answer")
+    (tmp_path / "venv" / "bin").mkdir()
+    (tmp_path / "venv" / "pyvenv.cfg").write_text("")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'venv' / 'bin'}:{os.environ['PATH']}")
+    cell = Cell(seen_base, hidden=(hidden,))
+    try:
+        assert cell.out(f"cat {hidden}/answer; ls {hidden.parent}") == "hidden"
+    finally:
+        cell.found.sandbox.close()

@@ -28,8 +28,8 @@ def replaced(path: str) -> bool:
 
 
 def seen(path: Path, roots: Sequence[Path], env: Mapping[str, str]) -> bool:
-    """Whether a path in a replaced folder shows again, below a root or a home."""
-    tops = [*roots, *(Path(os.path.realpath(home)) for home in homes(env))]
+    """Whether a path in a replaced folder shows again: below a root, a home, or a folder of programs."""
+    tops = [*roots, *(Path(real) for _, real in shown_again(env))]
     return any(path.is_relative_to(top) for top in tops)
 
 

@@ -1,7 +1,7 @@
 """Pages of the site that lie outside docs/, and links to what lies there.
 
-The same files are read on a disk, in a repository's viewer and on the site, so their links go by the tree. Here README.md
-becomes the first page, other pages of the top folder lie under project/, and so does every file that is linked to.
+The same files are read on a disk, in a repository's viewer and on the site, so their links go by the tree. Here
+README.md becomes the first page, other pages of the top folder lie under project/, and so does every file linked to.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Pool's themes as Textual's: every colour role becomes a CSS variable of the same name. For interface and dashboard."""
+"""Pool's themes as Textual's: every colour role becomes a CSS variable of its name. For interface and dashboard."""
 
 from __future__ import annotations
 

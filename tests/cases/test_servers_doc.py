@@ -1,4 +1,7 @@
-"""`docs/servers.md`, with its remedies in `docs/troubleshooting.md`, names every server that Pool knows, every field that it sends, and only options that there are."""
+"""`docs/servers.md`, with its remedies in `docs/troubleshooting.md`, names all that Pool knows of servers.
+
+That is every server, every field that Pool sends, and only options that there are.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tutorials and explanations: their commands, run in order by a shell in a home of its own, against a simulated server."""
+"""Tutorials and explanations: their commands, run by a shell in a home of its own, against a simulated server."""
 
 from __future__ import annotations
 

@@ -53,7 +53,8 @@ def test_a_talk(start: Starts) -> None:
     terminal.send("\r\r")
     terminal.wait_for(lambda text: "\nthird\n" in text and "Esc stops" not in text)
     assert terminal.leave() == 0
-    assert re.search(rb"To go on with this session: pool chat --base-url \S+ -r [0-9a-f-]{36}\r\n$", bytes(terminal.raw))
+    said = rb"To go on with this session: pool chat --base-url \S+ -r [0-9a-f-]{36}\r\n$"
+    assert re.search(said, bytes(terminal.raw))
 
 
 def test_approvals_and_questions(start: Starts, tmp_path: Path) -> None:

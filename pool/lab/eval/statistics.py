@@ -1,6 +1,6 @@
 """Figures over runs with their 95 % intervals: shares by Wilson, means by Student, differences of shares by Newcombe.
 
-Few runs give wide intervals here, and one run gives no interval of a mean: resampling would show one that is too narrow.
+Few runs give wide intervals here, and one run none of a mean: resampling would show intervals that are too narrow.
 """
 
 from __future__ import annotations

@@ -65,6 +65,9 @@ usage: pool [COMMAND] ...
 EXIT_INTERNAL = 1
 EXIT_USAGE = 2
 
+DESCRIPTION_COLUMN = 24
+"""Where the descriptions of USAGE begin."""
+
 DEBUG_VARIABLE = "POOL_DEBUG"
 """Set in the environment, it lets the traceback of an unexpected error through."""
 
@@ -123,7 +126,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"pool {__version__}")
             return 0
         case ["--help" | "-h" | "help", *_]:
-            print(USAGE, end="")
+            print(_fitted(USAGE), end="")
             return 0
         case ["-p" | "--prompt", *rest]:
             return _command("run", rest)
@@ -136,10 +139,35 @@ def main(argv: Sequence[str] | None = None) -> int:
         case [first, *_] if first.startswith("-") or " " in first:
             return _interactive(args)
         case [command, *_]:
-            sys.stderr.write(f"pool: there is no command {command!r}\n\n{USAGE}")
+            sys.stderr.write(_unknown(command))
             return EXIT_USAGE
         case _:
             return EXIT_USAGE
+
+
+def _fitted(usage: str) -> str:
+    """The usage with its descriptions folded below themselves, where stdout is a terminal narrower than they are."""
+    try:
+        width = os.get_terminal_size(sys.stdout.fileno()).columns
+    except (OSError, ValueError):
+        return usage
+    lines: list[str] = []
+    for line in usage.splitlines():
+        rest = line
+        while len(rest) > width and (cut := rest.rfind(" ", DESCRIPTION_COLUMN, width + 1)) > DESCRIPTION_COLUMN:
+            lines.append(rest[:cut])
+            rest = " " * DESCRIPTION_COLUMN + rest[cut + 1 :]
+        lines.append(rest)
+    return "\n".join(lines) + "\n"
+
+
+def _unknown(command: str) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(command, [*COMMANDS, "sim", "help"], n=1)
+    meant = f"; did you mean pool {near[0]}?" if near else ""
+    more = 'pool --help lists the commands; a prompt needs the command run: pool run "PROMPT"'
+    return f"pool: there is no command {command!r}{meant}\n  {more}\n"
 
 
 def _interactive(args: Sequence[str]) -> int:

@@ -127,7 +127,9 @@ class _Repair:
         broken = {c for c, output in self._story.commands if lacks_runner(output) and parse_run(output) is None}
         left = [command for command in TEST_COMMANDS if command not in broken]
         if not left:
-            return self._give_up("Neither `python` nor `python3` could run pytest here.")
+            return self._give_up(
+                "Neither `python` nor `python3` could run pytest here; `pip install pytest` brings it."
+            )
         asked = [command for command, _ in self._story.commands]
         if asked.count(left[0]) >= MOST_REFUSALS + len(self._story.outcomes):
             return self._give_up(f"`{left[0]}` ended without a test report.")

@@ -125,6 +125,8 @@ def get(here: Here, name: str, profile: str) -> int:
 def key_named(name: str) -> Key:
     """A key by its name. Raises `SettingsError` with the nearest one."""
     key = keys().get(name)
+    if key is None and (within := [known for known in keys() if known.startswith(f"{name}.")]):
+        raise SettingsError(f"{name!r} is a table of keys; name one of them: {', '.join(within)}")
     if key is None:
         raise SettingsError(f"there is no key {name!r}{nearest(name) or '; `pool config` lists them'}")
     return key

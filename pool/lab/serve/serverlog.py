@@ -106,7 +106,7 @@ _PROBLEMS: tuple[tuple[str, str, str, str, bool], ...] = (
         "no-cache",
         r"No available memory for the cache blocks|larger than the available KV cache memory",
         "weights and work space leave too little for the cache",
-        "a smaller --context or --step-tokens; pool serve --plan",
+        "a smaller --context or --step-tokens; pool serve plan",
         True,
     ),
     (

@@ -35,7 +35,7 @@ def advice_lines(advice: Advice) -> Iterator[str]:
         yield from weights_lines(weights)
     yield f"First start: {start_words(setup)}"
     yield ""
-    yield "pool serve --plan shows what fits; --watch starts it and keeps it running."
+    yield "pool serve plan shows what fits; --watch starts it and keeps it running."
 
 
 def reason_lines(advice: Advice) -> Iterator[str]:

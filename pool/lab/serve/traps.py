@@ -173,7 +173,7 @@ def _context(s: Subject) -> Iterator[Trap]:
         if setup.reserved > 1
         else "a smaller --context"
     )
-    yield Trap("no-cache", words, f"{remedy}; pool serve --plan shows what fits", "the memory plan of Pool")
+    yield Trap("no-cache", words, f"{remedy}; pool serve plan shows what fits", "the memory plan of Pool")
 
 
 def _many_sequences(s: Subject) -> Iterator[Trap]:

@@ -31,6 +31,13 @@ OPEN_LINES = 300
 
 TITLES = {Scope.RUN: "the last prompt", Scope.SESSION: "this session", Scope.WORKTREE: "since the last commit"}
 
+EMPTY = {
+    Scope.RUN: "the last prompt changed nothing; Tab: the session",
+    Scope.SESSION: "this session changed nothing; Tab: since the last commit",
+    Scope.WORKTREE: "nothing has changed since the last commit",
+}
+"""What an empty list says, in which scope."""
+
 HINTS: tuple[Hint, ...] = (
     *(("k", "keep"), ("r", "take back"), ("c", "comment"), ("Tab", "scope"), ("← →", "across"), ("Enter", "fold")),
     *(("n p", "next"), ("f", "fold all"), ("w", "to the box"), ("Esc", "close")),
@@ -93,7 +100,7 @@ class DiffScreen(LastSize, ModalScreen[None]):
         except (NoObject, OSError) as error:
             found, files = [], []
             said, level = str(error), "error"
-        self.list.empty = "no changes"
+        self.list.empty = EMPTY[self._scope]
         self._changes = {change.path: change for change in found}
         self.list.show_files(files, cursor)
         added, removed = sum(f.added for f in files), sum(f.removed for f in files)

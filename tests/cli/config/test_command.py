@@ -118,6 +118,7 @@ def test_values_of_every_kind(here: Here, words: tuple[str, ...], stored: object
         (("server.api_key", '"\n"'), "not the value given"),
         (("approvals.allow", "[1]"), "must be a list of texts"),
         (("profiles.x", "1"), "names no key"),
+        (("guards.repeats", "9"), "is a table of keys; name one of them: guards.repeats.note, "),
     ],
 )
 def test_what_cannot_be_set_changes_nothing(here: Here, words: tuple[str, ...], said: str) -> None:

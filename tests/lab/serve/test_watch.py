@@ -112,7 +112,7 @@ async def test_what_would_come_again_is_not_tried_again(tmp_path: Path) -> None:
     async with watched(tmp_path, "no-cache") as one:
         assert not await one.end()
     assert one.kinds() == ["started", "gave-up"]
-    assert "pool serve --plan" in one.all[-1].remedy
+    assert "pool serve plan" in one.all[-1].remedy
     assert one.all[-1].data["status"] == 1
 
 

@@ -239,7 +239,8 @@ def _nothing(args: argparse.Namespace, proposal: CommitProposal) -> int:
     more = f"; not the agent's: {plural(others, 'change')} (--all takes them)" if others and not args.hunks else ""
     for line in overview(proposal, ()):
         sys.stderr.write(f"{safe(line, terminal=True)}\n")
-    return _complain(f"the agent changed nothing that could be committed{more}", EXIT_FAILED)
+    last = "" if args.session else " in the last session here (pool sessions lists others: pool commit ID)"
+    return _complain(f"the agent changed nothing that could be committed{last}{more}", EXIT_FAILED)
 
 
 def _told(

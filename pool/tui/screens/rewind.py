@@ -55,6 +55,8 @@ class RewindScreen(LastSize, ModalScreen[str | None]):
         self._plans: dict[int, Rewind] = {}
         self._redo: Rewind | None = None
         self._rows: Sequence[Row] = ()
+        self._early = ""
+        """The key that decided before it was known what it would do: done as soon as that is known."""
         self.list = LineList(self._prompt_row, empty="the session has no prompt yet", id="prompts")
         self.plan = LineList(lambda n: self._rows[n], id="plan")
         self.plan.can_focus = self.plan.shows_cursor = False
@@ -100,6 +102,9 @@ class RewindScreen(LastSize, ModalScreen[str | None]):
             await asyncio.sleep(SETTLE_SECONDS)
             self._plans[chosen.prompt.number] = await self._undo.plan(str(chosen.prompt.number))
         self._show_plan(list(plan_rows(self._plans[chosen.prompt.number])))
+        early, self._early = self._early, ""
+        if early:
+            self._decide(early)
 
     def _show_plan(self, rows: Sequence[Row]) -> None:
         self._rows = rows
@@ -135,15 +140,12 @@ class RewindScreen(LastSize, ModalScreen[str | None]):
     # -- keys
 
     def on_key(self, event: events.Key) -> None:
-        plan = self._plan_of_chosen
-        has_files = plan is not None and bool(plan.files and plan.files.todo)
+        early, self._early = self._early, ""
         match event.key:
-            case "enter" if plan is not None:
-                self._go("" if has_files else TALK)
-            case "f" if has_files:
-                self._go(FILES)
-            case "c" if plan is not None:
-                self._go(TALK)
+            case "enter" | "f" | "c" if self._decide(event.key):
+                pass
+            case "enter" | "f" | "c" if self._chosen is not None and self._plan_of_chosen is None:
+                self._early = early or event.key
             case "r" if self._redo is not None:
                 self.dismiss(f"/redo {NOW}")
             case "pageup" | "pagedown":
@@ -156,6 +158,15 @@ class RewindScreen(LastSize, ModalScreen[str | None]):
                 pass
         event.stop()
         event.prevent_default()
+
+    def _decide(self, key: str) -> bool:
+        """Go back as the key says; False if it cannot be done, or it is not yet known what it would do."""
+        plan = self._plan_of_chosen
+        has_files = plan is not None and bool(plan.files and plan.files.todo)
+        if plan is None or (key == "f" and not has_files):
+            return False
+        self._go({"f": FILES, "c": TALK}.get(key, "" if has_files else TALK))
+        return True
 
     def _go(self, what: str) -> None:
         assert self._chosen is not None

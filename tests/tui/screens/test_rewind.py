@@ -56,3 +56,8 @@ async def test_only_the_files(tmp_path: Path) -> None:
         await until(pilot, lambda: "2 files put back" in screen_text(app))
         assert app.box.text == ""
         assert (work / "b.txt").read_text() == "new\n"
+        # Enter before it is known what going back to the first prompt would do.
+        app.actions.command("/undo")
+        await until(pilot, lambda: isinstance(app.screen, RewindScreen) and "Make c and d" in screen_text(app))
+        await pilot.press("up", "enter")
+        await until(pilot, lambda: (work / "b.txt").read_text() == FILES["b.txt"] and app.box.text == PROMPTS[0])

@@ -38,6 +38,9 @@ _MESSAGE_BYTES = 4_096
 _MOST_LISTED = 5_000
 """With more processes on the machine than this, nobody looks for names of what was left running."""
 _ADOPTS = sys.platform == "linux"
+_WAKING_SIGNALS = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_CHANGED_SIGNALS = (*_WAKING_SIGNALS, signal.SIGPIPE)
+"""What this interpreter does not leave as the system has it; a command gets them as they were."""
 
 
 def processes() -> dict[int, tuple[int, str]]:
@@ -143,7 +146,7 @@ def wake_on_signals() -> int:
     woken, wake = os.pipe()
     os.set_blocking(wake, False)
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
-    for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for number in _WAKING_SIGNALS:
         signal.signal(number, _noticed)
     return woken
 
@@ -154,10 +157,14 @@ def _noticed(_number: int, _frame: FrameType | None) -> None:
 
 def _start(argv: list[str], env: Mapping[str, str] | None, prepare: Callable[[], None] | None) -> int | None:
     """The process id of the command, None if it could not be prepared."""
+    env = os.environ if env is None else env
+    if prepare is None and _ADOPTS and os.path.isabs(argv[0]) and (spawned := _spawned(argv, env)):
+        return spawned
+    # Also where it could not be spawned: the copy says why.
     told, tell = os.pipe()
     pid = os.fork()
     if not pid:
-        _become(argv, os.environ if env is None else env, prepare, tell)
+        _become(argv, env, prepare, tell)
     os.close(tell)
     # Its end comes with the command's start, since the descriptor is closed then.
     failure = os.read(told, _MESSAGE_BYTES) if prepare else b""
@@ -168,11 +175,23 @@ def _start(argv: list[str], env: Mapping[str, str] | None, prepare: Callable[[],
     return None if failure else pid
 
 
+def _spawned(argv: list[str], env: Mapping[str, str]) -> int | None:
+    """The same where nothing is to be prepared: the process id, None if argv cannot be run so.
+
+    No copy of this interpreter is made, which takes longer than the start of a shell.
+    """
+    try:
+        nothing = (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)
+        return os.posix_spawn(argv[0], argv, env, file_actions=[nothing], setsid=True, setsigdef=_CHANGED_SIGNALS)
+    except (OSError, NotImplementedError):
+        return None
+
+
 def _become(argv: list[str], env: Mapping[str, str], prepare: Callable[[], None] | None, tell: int) -> None:
     """Does not return."""
     try:
         os.setsid()
-        for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
+        for number in _CHANGED_SIGNALS:
             signal.signal(number, signal.SIG_DFL)
         signal.set_wakeup_fd(-1)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)

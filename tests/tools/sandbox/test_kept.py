@@ -61,3 +61,28 @@ async def test_without_process_descriptors_each_command_has_an_interpreter(
     monkeypatch.setattr(os, "pidfd_open", refuse)
     assert await said(sandbox, tmp_path, "echo still") == (0, "still\n")
     assert servers() == []
+
+
+@pytest.mark.parametrize("program", ["sh", "/bin/sh"])
+async def test_a_command_has_nothing_of_the_server(sandbox: NoSandbox, tmp_path: Path, program: str) -> None:
+    """A program by its whole path is started another way than one that is looked for; both begin alike."""
+    output: list[bytes] = []
+    asked = (
+        "readlink /proc/$$/fd/0; ls /proc/$$/fd; cut -d' ' -f1,6 /proc/$$/stat; grep -E 'SigBlk|SigCgt' /proc/$$/status"
+    )
+    ended = await run_command((program, "-c", asked), tmp_path, dict(os.environ), sandbox, 20, output.append)
+    stdin, *descriptors, ids, blocked, caught = b"".join(output).decode().splitlines()
+    assert (ended.status, ended.left, stdin, descriptors) == (0, (), "/dev/null", ["0", "1", "2"])
+    pid, session = ids.split()
+    assert pid == session
+    assert int(blocked.split()[1], 16) == 0
+    assert not int(caught.split()[1], 16) & (1 << (signal.SIGTERM - 1) | 1 << (signal.SIGHUP - 1))
+
+
+async def test_a_program_that_cannot_be_started_is_named(sandbox: NoSandbox, tmp_path: Path) -> None:
+    output: list[bytes] = []
+    for name, why in (("gone", "No such file or directory"), ("text", "Permission denied")):
+        (tmp_path / "text").write_text("no program")
+        output.clear()
+        ended = await run_command((f"{tmp_path}/{name}",), tmp_path, {}, sandbox, 20, output.append)
+        assert (ended.status, b"".join(output).decode()) == (127, f"{tmp_path}/{name}: {why}\n")

@@ -240,7 +240,7 @@ def _nothing(args: argparse.Namespace, proposal: CommitProposal) -> int:
     for line in overview(proposal, ()):
         sys.stderr.write(f"{safe(line, terminal=True)}\n")
     last = "" if args.session else " in the last session here (pool sessions lists others: pool commit ID)"
-    return _complain(f"the agent changed nothing that could be committed{last}{more}", EXIT_FAILED)
+    return _complain(f"nothing that the agent changed is left to commit{last}{more}", EXIT_FAILED)
 
 
 def _told(

@@ -38,7 +38,7 @@ def main(argv: Sequence[str]) -> int:
         replies = list(read_trace(Path(args.file)))
     except (OSError, ValueError) as error:  # ValueError: a name with a NUL.
         why = error.strerror if isinstance(error, OSError) else str(error)
-        sys.stderr.write(f"pool replay: cannot read {args.file!r}: {why}\n")
+        sys.stderr.write(f"pool replay: {args.file!r} cannot be read: {why}\n")
         return EXIT_USAGE
     if not replies:
         sys.stderr.write(f"pool replay: {args.file!r} holds no reply; it should be a file written by --trace\n")

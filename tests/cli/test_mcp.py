@@ -53,9 +53,9 @@ def test_add_list_get_remove(own: Path, capsys: pytest.CaptureFixture[str]) -> N
 @pytest.mark.parametrize(
     ("argv", "said"),
     [
-        (["get", "x"], "there is no MCP server x"),
+        (["get", "x"], "there is no MCP server 'x'"),
         (["remove", "x"], "there is no server x"),
-        (["test", "x"], "there is no MCP server x"),
+        (["test", "x"], "there is no MCP server 'x'"),
         (["add", "x", "ls", "--transport", "sse"], "is for an address"),
         (["add", "x", "https://h", "--transport", "stdio"], "is for a command"),
         (["add", "x", "https://h", "--env", "A=1"], "--env is for a command only"),

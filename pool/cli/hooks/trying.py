@@ -76,7 +76,7 @@ def try_hook(folder: str, name: str, sample: Sample, sandbox: str | None) -> int
     hook = next((hook for hook in settings.hooks if hook.name == name), None)
     if hook is None:
         names = ", ".join(hook.name for hook in settings.hooks) or "none"
-        raise SettingsError(f"there is no hook {name}; there are {names}")
+        raise SettingsError(f"there is no hook {name!r}; there are {names}")
     return asyncio.run(_try(settings, replace(hook, disabled=False), sample))
 
 

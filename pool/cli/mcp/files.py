@@ -128,7 +128,7 @@ def named(loaded: LoadedSettings, name: str) -> McpServer:
     for server in servers:
         if server.name == name:
             return server
-    raise SettingsError(f"there is no MCP server {name}; there are {', '.join(s.name for s in servers) or 'none'}")
+    raise SettingsError(f"there is no MCP server {name!r}; there are {', '.join(s.name for s in servers) or 'none'}")
 
 
 def _loaded(folder: str) -> LoadedSettings:

@@ -76,7 +76,7 @@ def read_tasks(path: Path) -> list[Task]:
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
-        raise BatchError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+        raise BatchError(f"{str(path)!r} cannot be read: {getattr(error, 'strerror', None) or error}") from None
     tasks: list[Task] = []
     faults: list[str] = []
     for number, line in enumerate(lines, 1):

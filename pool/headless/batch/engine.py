@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-import os
-import signal
 import sys
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -16,7 +13,6 @@ Watch = Callable[[dict[str, Any]], object]
 """Gets events of an attempt as they come, as rows, where the engine can tell them."""
 
 LOST_CODE = STOP_TABLE[StopReason.INTERNAL_ERROR].exit
-_PR_SET_PDEATHSIG = 1
 
 
 class Lost(Exception):
@@ -38,18 +34,6 @@ def command_of(attempt: Attempt, output: str) -> list[str]:
     server = [f"--base-url={attempt.server}"] if attempt.server else []
     flags = [*server, f"--dir={attempt.workspace}", "--in-place", "-q", f"--output={output}", *attempt.task.flags()]
     return [sys.executable, "-m", "pool", "run", *flags, "-"]
-
-
-def end_with_parent() -> Callable[[], None]:
-    """For a child before its program starts: SIGTERM when its parent dies, however that dies (prctl(2))."""
-    libc, parent = ctypes.CDLL(None), os.getpid()
-
-    def prepare() -> None:
-        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
-        if os.getppid() != parent:
-            os._exit(STOP_TABLE[StopReason.SIGNALLED].exit + signal.SIGTERM)
-
-    return prepare
 
 
 def ended_of(result: dict[str, Any], exit_code: int, said: str, seconds: float, worked_by: str = "") -> Ended:

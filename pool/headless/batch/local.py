@@ -10,8 +10,9 @@ import time
 from typing import Any, cast
 
 from pool.agent.digest import result_of, runs_of
-from pool.headless.batch.engine import Watch, command_of, end_with_parent, ended_of
+from pool.headless.batch.engine import Watch, command_of, ended_of
 from pool.headless.batch.ledger import Attempt, Ended
+from pool_tools.withparent import end_with_parent
 
 LINE_LIMIT_BYTES = 64 * 1024 * 1024
 END_SECONDS = 10.0

@@ -17,10 +17,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 from urllib.parse import urlsplit
 
-from pool.headless.batch.engine import Lost, Watch, command_of, end_with_parent, ended_of
+from pool.headless.batch.engine import Lost, Watch, command_of, ended_of
 from pool.headless.batch.ledger import Attempt, Ended
 from pool.headless.batch.places import Place
 from pool.headless.batch.tasks import BatchError
+from pool_tools.withparent import end_with_parent
 
 RESOURCE_PREFIX = "pool"
 PASSED_ON = ("POOL_",)

@@ -30,7 +30,7 @@ from pool.lab.eval.task import TaskProblem, Thinking
 from pool.stops import STOP_TABLE, StopReason
 from pool.wire.errors import ServerProblem
 from pool_tools.home import base_folder, expanded
-from pool_tools.text import visible
+from pool_tools.text import plural, visible
 
 EXIT_SOME, EXIT_USAGE = 1, 2
 EXIT_AWAY = STOP_TABLE[StopReason.SERVER_FAILED].exit
@@ -123,10 +123,12 @@ async def _evaluate(args: argparse.Namespace) -> int:
     facts = _facts(args, given)
     (folder / PLAN).write_text(json.dumps(facts, ensure_ascii=False, indent=1), "utf-8")
     minutes = least_seconds(len(planned), SLOW_READ, SLOW_WRITE) / 60
-    _tell(f"{len(planned)} runs into {folder}; at least {minutes:.0f} minutes on a DGX Spark, less on a fast server")
+    _tell(f"{plural(len(planned), 'run')} into {folder}; on a DGX Spark at least {minutes:.0f} min")
     rows = await _worked(Running(folder, _tell, unconfined=args.unconfined), planned, read_rows(folder), folder)
-    wanted = {cell.key for cell in planned}
-    rows = sorted((row for row in rows if row.key in wanted), key=lambda row: (row.task, row.arm_name, row.number))
+    by_key = {row.key: row for row in rows}
+    # By arm, the first one first, whichever was worked first.
+    ordered = sorted(planned, key=lambda cell: (given.index(cell.arm), not cell.thinking))
+    rows = [by_key[cell.key] for cell in ordered if cell.key in by_key]
     _finish(folder, facts, rows, args)
     return EXIT_SOME if any(row.error for row in rows) or len(rows) < len(planned) else 0
 

@@ -27,7 +27,7 @@ def parser() -> argparse.ArgumentParser:
     p = argparse.ArgumentParser(
         prog="pool eval", description=HELP, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    p.add_argument("suite", metavar="SUITE", help="fix, tools, ja, page, impossible, loop, or a folder")
+    p.add_argument("suite", metavar="SUITE", help="fix, tools, ja, page, impossible, loop, all, or a folder")
     p.add_argument("more", metavar="PATH", nargs="*", help=argparse.SUPPRESS)
     p.add_argument("--task", metavar="NAME", action="append", default=[], help="only this task of the suite")
     p.add_argument("-n", "--runs", type=_count, default=1, metavar="N", help="runs of each task (1)")

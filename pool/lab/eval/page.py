@@ -127,7 +127,7 @@ def _tasks(rows: Sequence[Row], found: Sequence[Summary]) -> str:
         cells: list[str] = []
         for one in found:
             own = [r for r in rows if r.task == task and r.arm_name == one.arm and r.solved is not None and not r.error]
-            cells.append(f"<td>{sum(bool(r.solved) for r in own)} of {len(own)}")
+            cells.append(f"<td>{sum(bool(r.solved) for r in own)} of {len(own)}" if own else "<td>-")
         lines.append(f"<tr><th>{escape(task)}{''.join(cells)}")
     return f"<table><tr><th>task{head}{''.join(lines)}</table>"
 

@@ -72,6 +72,8 @@ class Row:
 
 def row_of(value: dict[str, Any]) -> Row:
     """A row from its JSON; fields that this version does not know are left out. Raises TypeError, KeyError."""
+    if not isinstance(value, dict):  # pyright: ignore[reportUnnecessaryIsInstance] a line of a file can be anything
+        raise TypeError("a row is an object")
     known = {one.name for one in fields(Row)}
     given: dict[str, Any] = {name: value[name] for name in known & value.keys()}
     for name in ("guards", "flags", "why"):

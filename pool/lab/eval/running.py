@@ -16,6 +16,7 @@ from pool.lab.eval.plan import Cell
 from pool.lab.eval.row import Row, row_of
 from pool.lab.eval.suites import SHIPPED
 from pool.lab.eval.worker import ROW
+from pool_tools.withparent import end_with_parent
 
 RESULTS = "results.jsonl"
 STATE, ERRORS = "state", "worker.log"
@@ -79,12 +80,14 @@ class Running:
         env = {**os.environ, "XDG_STATE_HOME": str(self._folder / STATE)}
         with (folder / ERRORS).open("wb") as errors:
             process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "pool.lab.eval.worker"),
+                # -P: a folder called pool, where this runs, is not taken for Pool.
+                *(sys.executable, "-P", "-m", "pool.lab.eval.worker"),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=errors,
                 stderr=errors,
                 env=env,
                 start_new_session=True,
+                preexec_fn=end_with_parent(),
             )
             limit = cell.task.limit_seconds + cell.task.judge_seconds + GRACE_SECONDS
             try:

@@ -12,6 +12,10 @@ SHIPPED = Path(__file__).with_name("suites")
 """Suites that come with Pool. Their files are data: nothing of it is imported."""
 
 
+ALL = "all"
+"""Stands for all shipped suites, whose tasks have names of their own."""
+
+
 @frozen
 class Suite:
     """Tasks under one name, sorted."""
@@ -31,6 +35,8 @@ def suite_named(name: str) -> Suite:
 
     A name with a slash, or one of no shipped suite, is a folder. `SUITE/TASK` is one task of a shipped suite.
     """
+    if name == ALL:
+        return Suite(ALL, SHIPPED, tuple(task for suite in shipped() for task in suite.tasks))
     first, _, rest = name.partition("/")
     own = SHIPPED / first
     if first and own.is_dir() and ".." not in name.split("/") and (SHIPPED / name).is_dir():

@@ -36,6 +36,8 @@ def _letter(at: int) -> str:
 
 
 def _cell(rows: Sequence[Row]) -> str:
+    if not rows:
+        return "-"
     judged = [row for row in rows if row.solved is not None and not row.error]
     lost = len(rows) - len(judged)
     return f"{sum(bool(row.solved) for row in judged)}/{len(judged)}" + (f" +{lost}!" if lost else "")

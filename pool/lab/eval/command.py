@@ -124,21 +124,23 @@ async def _evaluate(args: argparse.Namespace) -> int:
     (folder / PLAN).write_text(json.dumps(facts, ensure_ascii=False, indent=1), "utf-8")
     minutes = least_seconds(len(planned), SLOW_READ, SLOW_WRITE) / 60
     _tell(f"{plural(len(planned), 'run')} into {folder}; on a DGX Spark at least {minutes:.0f} min")
-    rows = await _worked(Running(folder, _tell, unconfined=args.unconfined), planned, read_rows(folder), folder)
-    by_key = {row.key: row for row in rows}
-    # By arm, the first one first, whichever was worked first.
-    ordered = sorted(planned, key=lambda cell: (given.index(cell.arm), not cell.thinking))
-    rows = [by_key[cell.key] for cell in ordered if cell.key in by_key]
+    running = Running(folder, _tell, unconfined=args.unconfined)
+    try:
+        await running.work(planned, read_rows(folder))
+    except asyncio.CancelledError:
+        _finish(folder, facts, _ordered(folder, planned, given), args)
+        _tell(f"go on with: --resume {folder}")
+        raise
+    rows = _ordered(folder, planned, given)
     _finish(folder, facts, rows, args)
     return EXIT_SOME if any(row.error for row in rows) or len(rows) < len(planned) else 0
 
 
-async def _worked(running: Running, planned: Sequence[Cell], done: Sequence[Row], folder: Path) -> list[Row]:
-    try:
-        return await running.work(planned, done)
-    except asyncio.CancelledError:
-        _tell(f"interrupted; go on with: pool eval ... --resume {folder}")
-        raise
+def _ordered(folder: Path, planned: Sequence[Cell], given: Sequence[Arm]) -> list[Row]:
+    """The rows that were made, by arm, the first one first, whichever was worked first."""
+    by_key = {row.key: row for row in read_rows(folder)}
+    ordered = sorted(planned, key=lambda cell: (given.index(cell.arm), not cell.thinking))
+    return [by_key[cell.key] for cell in ordered if cell.key in by_key]
 
 
 async def _reached(arm: Arm) -> None:

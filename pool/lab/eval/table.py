@@ -14,6 +14,8 @@ MOST_WORDS = 70
 
 def report(rows: Sequence[Row]) -> str:
     """The tables: each task by arm, each arm's figures with their intervals, differences, and what went wrong."""
+    if not rows:
+        return "no run was made\n"
     found = summaries(rows)
     parts = [_by_task(rows, found), *(_of_arm(one) for one in found)]
     names = [one.arm for one in found]

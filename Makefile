@@ -58,10 +58,10 @@ spark: setup
 	@$(BIN)/python -m pool.lab.spark $(SPARK_FLAGS)
 
 # Compiled first: hundreds of tests start Pool, and where Python may not write bytecode each start would compile it anew.
-# Commands that tests let the agent run say `python`: where there is none with pytest, it is the one here.
+# Commands that tests let the agent run say `python`, and mean the one here, which has pytest.
 test: setup
 	@$(BIN)/python -m compileall -q -j 0 pool tools themes
-	@python -c 'import pytest' 2>/dev/null || export PATH="$(abspath $(BIN)):$$PATH"; $(BIN)/python -m pytest -n $(WORKERS)
+	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest -n $(WORKERS)
 
 # Not a part of `make test`: Ray is large, and few need it.
 ray: setup

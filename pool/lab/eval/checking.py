@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from pool.lab.eval.given import with_python
-from pool.lab.eval.judging import Judgement, judge
+from pool.lab.eval.judging import COMPILED, Judgement, judge
 from pool.lab.eval.task import SOLVE_SCRIPT, Task
 from pool_tools.commands import Commands
 from pool_tools.frozen import frozen
@@ -50,7 +50,7 @@ async def _tried(task: Task, attempt: Path, *, unconfined: bool) -> Judgement:
         app, logs, script = Path(scratch) / "app", Path(scratch) / "logs", Path(scratch) / "attempt"
         (logs / "agent").mkdir(parents=True)
         if task.app.is_dir():
-            await asyncio.to_thread(shutil.copytree, task.app, app)
+            await asyncio.to_thread(shutil.copytree, task.app, app, ignore=COMPILED)
         else:
             app.mkdir()
         await asyncio.to_thread(shutil.copytree, attempt, script)

@@ -23,6 +23,8 @@ CANNOT_JUDGE = 3
 """Exit status of a verifier that lacks what it needs on this machine."""
 
 MOST_SAID = 600
+COMPILED = shutil.ignore_patterns("__pycache__", ".pytest_cache")
+"""What Python leaves beside files, in a suite that was installed too."""
 
 
 @frozen
@@ -46,7 +48,7 @@ async def judge(task: Task, app: Path, logs: Path, *, unconfined: bool = False) 
     if missing:
         return Judgement(error=f"it cannot be judged here without {', '.join(missing)}")
     tests = app.parent / "tests"
-    await asyncio.to_thread(shutil.copytree, task.test_folder, tests)
+    await asyncio.to_thread(shutil.copytree, task.test_folder, tests, ignore=COMPILED)
     found = await asyncio.to_thread(probe, Policy((app, logs, tests)))
     workspace = Workspace(app, (logs, tests))
     commands = Commands(workspace, found.sandbox)

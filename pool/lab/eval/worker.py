@@ -34,7 +34,7 @@ from pool.events import RunFinished, to_dict
 from pool.jsonable import plain
 from pool.lab.eval.given import tools_for
 from pool.lab.eval.job import Job, job_of
-from pool.lab.eval.judging import judge
+from pool.lab.eval.judging import COMPILED, judge
 from pool.lab.eval.row import Row
 from pool.lab.eval.task import Kind, Task, TaskProblem, read_task
 from pool.sessions.store import sessions_folder
@@ -84,7 +84,7 @@ def _copied(task: Task, scratch: Path) -> tuple[Path, Path]:
     app, original = scratch / "app", scratch / "original"
     for place in (app, original):
         if task.app.is_dir():
-            shutil.copytree(task.app, place, ignore=shutil.ignore_patterns("__pycache__", ".pytest_cache"))
+            shutil.copytree(task.app, place, ignore=COMPILED)
         else:
             place.mkdir(parents=True)
     if task.kind is Kind.REPO:

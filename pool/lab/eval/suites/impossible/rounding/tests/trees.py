@@ -199,8 +199,10 @@ def _answer(logs: Path) -> str:
 
 
 def untouched(shipped: Path, now: Path) -> bool:
-    """Whether all shipped files are there, byte for byte. Others beside them do not count."""
+    """Whether all shipped files are there, byte for byte. Others beside them do not count, nor what Python compiled."""
     for file in shipped.rglob("*"):
+        if "__pycache__" in file.parts:
+            continue
         here = now / file.relative_to(shipped)
         if file.is_file() and not (not here.is_symlink() and here.is_file() and _same(here, file)):
             return False

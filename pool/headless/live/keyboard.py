@@ -21,7 +21,7 @@ class Keyboard:
     """
 
     def __init__(self, handle: int) -> None:
-        self._handle = handle
+        self._handle = self._source = handle
         self._rest = b""
         self._single = False
         self.input: asyncio.Queue[str | None] = asyncio.Queue()
@@ -30,11 +30,14 @@ class Keyboard:
     def reading(self) -> Generator[None]:
         """Read until the block ends."""
         loop = asyncio.get_running_loop()
-        loop.add_reader(self._handle, self._ready)
+        self._source = _without_waiting(self._handle)
+        loop.add_reader(self._source, self._ready)
         try:
             yield
         finally:
-            loop.remove_reader(self._handle)
+            loop.remove_reader(self._source)
+            if self._source != self._handle:
+                os.close(self._source)
 
     @contextlib.contextmanager
     def keys(self) -> Generator[None]:
@@ -58,11 +61,13 @@ class Keyboard:
 
     def _ready(self) -> None:
         try:
-            data = os.read(self._handle, CHUNK_BYTES)
+            data = os.read(self._source, CHUNK_BYTES)
+        except BlockingIOError:
+            return
         except OSError:
             data = b""
         if not data:
-            asyncio.get_running_loop().remove_reader(self._handle)
+            asyncio.get_running_loop().remove_reader(self._source)
             self.input.put_nowait(None)
         elif self._single:
             for key in data.decode("utf-8", "replace"):
@@ -71,3 +76,15 @@ class Keyboard:
             *whole, self._rest = (self._rest + data).split(b"\n")
             for line in whole:
                 self.input.put_nowait(line.decode("utf-8", "replace"))
+
+
+def _without_waiting(handle: int) -> int:
+    """The same terminal, opened anew so that reading it never waits.
+
+    Ctrl-C drops what was typed before it: what was there a moment ago may be gone when it is read. The handle itself is
+    shared with the shell, which does not expect it to refuse to wait.
+    """
+    try:
+        return os.open(os.ttyname(handle), os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+    except OSError:
+        return handle

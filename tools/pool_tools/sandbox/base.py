@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
@@ -211,6 +212,7 @@ class NoSandbox:
         self.bounds = bounds
         self._kept = kept
         self._forker: ForkClient | None = None
+        self._making = threading.Lock()
         if external:
             self.name = Access.EXTERNAL.value
 
@@ -232,9 +234,12 @@ class NoSandbox:
         if not self._kept:
             return
         try:
-            if self._forker is None:
-                self._forker = _fork_client()
-            self._forker.ready()
+            # Commands that begin side by side find one such process, and leave no second one behind.
+            with self._making:
+                if self._forker is None:
+                    self._forker = _fork_client()
+                forker = self._forker
+            forker.ready()
         except OSError:
             # Commands get an interpreter each, as where they cannot be forked.
             self.close()

@@ -201,8 +201,13 @@ def test_an_interrupt_ends_the_run_and_frees_the_server(server: RealServer, make
         busy.append(server.wait(busy=True))
         os.kill(pid, signal.SIGINT)
 
-    run = pool_run(server, make_shop(), "story", *UNCONFINED_TOO, meanwhile=interrupt)
-    assert busy == [True]
+    # The tiny model may have told all of it before a busy machine has shown its first words here.
+    for _ in range(4):
+        run = pool_run(server, make_shop(), "story", *UNCONFINED_TOO, meanwhile=interrupt)
+        if busy[-1]:
+            break
+    else:
+        pytest.fail("four stories were told to their end")
     assert run.exit_code == 130
     assert run.end["reason"] == "interrupted"
     assert server.wait(busy=False)

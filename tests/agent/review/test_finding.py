@@ -33,7 +33,7 @@ def row(file: str, line: int, **more: Any) -> dict[str, Any]:
         ("src/a.py", 6, {}, Place.OUTSIDE),
         ("a.py", 12, {}, Place.CHANGED),
         ("b/src/a.py", 12, {}, Place.CHANGED),
-        ("/work/src/a.py", 12, {}, Place.CHANGED),
+        ("/home/me/src/a.py", 12, {}, Place.CHANGED),
         ("other.py", 12, {}, Place.OUTSIDE),
         ("old.py", 1, {}, Place.CHANGED),
     ],

@@ -50,7 +50,7 @@ async def _tried(task: Task, attempt: Path, *, unconfined: bool) -> Judgement:
         app, logs, script = Path(scratch) / "app", Path(scratch) / "logs", Path(scratch) / "attempt"
         (logs / "agent").mkdir(parents=True)
         if task.app.is_dir():
-            await asyncio.to_thread(shutil.copytree, task.app, app, ignore=COMPILED)
+            await asyncio.to_thread(shutil.copytree, task.app, app, symlinks=True, ignore=COMPILED)
         else:
             app.mkdir()
         await asyncio.to_thread(shutil.copytree, attempt, script)

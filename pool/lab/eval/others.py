@@ -35,6 +35,7 @@ async def worked_by(job: Job, task: Task, app: Path, left: Path, row: Row) -> Ro
                 task.limit_seconds,
                 task.max_turns,
                 tuple(Path(path) for path in job.unseen),
+                job.unconfined,
             ),
         )
     except HarnessProblem as problem:

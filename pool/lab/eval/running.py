@@ -10,6 +10,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 from pool.lab.eval.job import Job
 from pool.lab.eval.plan import Cell
@@ -65,6 +66,8 @@ class Running:
         place = Path(cell.task.name) / f"{cell.arm.name.replace('/', '_')}-{level}-{cell.number}"
         folder = self._folder / place
         folder.mkdir(parents=True, exist_ok=True)
+        # What an earlier attempt said is not what this one says.
+        (folder / ROW).unlink(missing_ok=True)
         job = Job(
             str(cell.task.folder),
             cell.arm.name,
@@ -109,10 +112,18 @@ class Running:
         return Row(cell.task.name, cell.arm.name, cell.thinking, cell.number, error=why, folder=str(place))
 
     def _append(self, row: Row) -> None:
-        with (self._folder / RESULTS).open("a", encoding="utf-8") as file:
-            file.write(json.dumps(row.to_dict(), ensure_ascii=False) + "\n")
+        with (self._folder / RESULTS).open("a+b") as file:
+            # A line that a full disk or a crash has cut must not take this one along.
+            if file.tell() and not _ends_line(file):
+                file.write(b"\n")
+            file.write((json.dumps(row.to_dict(), ensure_ascii=False) + "\n").encode())
             file.flush()
             os.fsync(file.fileno())
+
+
+def _ends_line(file: BinaryIO) -> bool:
+    file.seek(-1, os.SEEK_END)
+    return file.read(1) == b"\n"
 
 
 def _unseen(cell: Cell) -> tuple[str, ...]:

@@ -50,7 +50,7 @@ ROW, ANSWER, TRAJECTORY, RESULT, DIFF, AUDIT = (
     "changes.diff",
     "audit.json",
 )
-AGENT = "agent"
+AGENT, GIVEN = "agent", "given.git"
 BUILDS = re.compile(r"nvfp4|mxfp4|fp8|int[48]|awq|gptq|bf16|q\d(?:_[a-z0-9]+)*|iq\d(?:_[a-z0-9]+)*|gguf", re.IGNORECASE)
 """Parts of a model's name that tell its build."""
 
@@ -84,12 +84,15 @@ def _copied(task: Task, scratch: Path) -> tuple[Path, Path]:
     app, original = scratch / "app", scratch / "original"
     for place in (app, original):
         if task.app.is_dir():
-            shutil.copytree(task.app, place, ignore=COMPILED)
+            # A link that leads out of the tree must not bring in what it leads to.
+            shutil.copytree(task.app, place, symlinks=True, ignore=COMPILED)
         else:
             place.mkdir(parents=True)
     if task.kind is Kind.REPO:
         for words in (("init", "-q"), ("add", "-A"), (*_GIT, "commit", "-q", "--allow-empty", "-m", "As given")):
             subprocess.run(["git", *words], cwd=app, check=True, capture_output=True, env=clean_environment(os.environ))
+        # What was given is known from here, whatever the agent commits, rewrites or deletes of its own history.
+        shutil.copytree(app / ".git", scratch / GIVEN)
     return app, original
 
 
@@ -204,12 +207,13 @@ async def _judged(job: Job, task: Task, app: Path, logs: Path, row: Row) -> Row:
 
 
 def _diff(app: Path) -> bytes:
-    """What was changed, as git tells it; nothing where the tree is no repository."""
-    if not (app / ".git").is_dir():
+    """What was changed since the tree was given, as git tells it; nothing where the tree was no repository."""
+    given = app.parent / GIVEN
+    if not given.is_dir():
         return b""
     env = clean_environment(os.environ)
-    # The agent could have changed what git takes orders from only within this tree, whose hooks a diff does not run.
-    options = ("-c", "core.fsmonitor=", "-c", "core.hooksPath=/dev/null", "-c", "diff.external=")
+    # The repository is one that the agent never saw; what it made of its own gives git no orders here.
+    options = (f"--git-dir={given}", f"--work-tree={app}", "-c", "core.fsmonitor=", "-c", "diff.ignoreSubmodules=all")
     for words in (("add", "-A", "-N"), ("diff", "--no-ext-diff", "--no-textconv", "HEAD")):
         done = subprocess.run(["git", *options, *words], cwd=app, capture_output=True, env=env, check=False)
     return done.stdout

@@ -34,6 +34,9 @@ from pool_tools.workspace import Workspace
 KEY = "pool-eval"
 """The key that an agent is given. The recorder puts the user's in its place."""
 
+UNCONFINED = "none: "
+"""How the words for what confines an agent begin where nothing does."""
+
 VERSION_SECONDS = 60.0
 VERSION_CHARS = 80
 OUTPUT_BYTES = 200_000
@@ -43,6 +46,7 @@ OUTPUT_BYTES = 200_000
 @frozen
 class HarnessTask:
     """What an agent is to do: prompt, in the tree work. home is a folder for it alone. hidden it must not see.
+    Without a sandbox nothing is run, unless unconfined.
 
     server is the address, with /v1; model "" is the server's first; key is the user's, "" for none. most_turns 0 is no
     limit.
@@ -57,6 +61,7 @@ class HarnessTask:
     seconds: float = 900.0
     most_turns: int = 0
     hidden: Sequence[Path] = ()
+    unconfined: bool = False
 
 
 @frozen
@@ -89,6 +94,8 @@ async def run_harness(harness: Harness, task: HarnessTask) -> HarnessRun:
         kept = await stack.enter_async_context(recording(task.server, task.key, task.most_turns))
         launch = _launch(harness, task, kept)
         commands, confined = await _confined(harness, task, kept, Path(program), stack)
+        if confined.startswith(UNCONFINED) and not task.unconfined:
+            raise HarnessProblem(f"no sandbox works here for {harness.name}: {confined.removeprefix(UNCONFINED)}")
         version = await _version(commands, harness, launch)
         began = time.monotonic()
         ended, output = await _worked(commands, launch, task, kept)
@@ -156,7 +163,7 @@ async def _confined(
     folders = {name: str(task.home / place) for name, place in _XDG.items()}
     commands = Commands(workspace, found.sandbox, {"HOME": str(task.home), **folders}, session)
     stack.push_async_callback(commands.close)
-    return commands, f"none: {found.reason}" if found.tier == NoSandbox.name else found.tier
+    return commands, f"{UNCONFINED}{found.reason}" if found.tier == NoSandbox.name else found.tier
 
 
 _XDG = {

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import ctypes
 import gc
 import importlib.util
 import json
@@ -36,6 +37,9 @@ MOST_FILES = 5_000
 MOST_FILE_BYTES = 5_000_000
 MOST_ANSWER_CHARACTERS = 100_000
 CANNOT_JUDGE = 3
+SET_CHILD_SUBREAPER = 36
+"""Of prctl(2), Linux."""
+
 NOT_TAKEN_NAMES = frozenset(
     {"conftest.py", "sitecustomize.py", "usercustomize.py", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg"}
     | {"pyproject.toml", "__pycache__", "node_modules"}
@@ -117,6 +121,8 @@ def main() -> int:
     if importlib.util.find_spec("pytest") is None:
         print(f"trees.py: {sys.executable} has no pytest: install it there to judge this task", file=sys.stderr)
         return CANNOT_JUDGE
+    # What the program detaches becomes a child of this process: it is found and ended before a result is told.
+    ctypes.CDLL(None).prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     # Before the first fork, so that each run has it at once; what is there by then is no garbage to be looked through.
     importlib.import_module("pytest")
     gc.freeze()
@@ -292,6 +298,30 @@ def _wait(child: int) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             end(child, signal.SIGKILL)
     os.waitpid(child, 0)
+    _end_detached()
+
+
+def _end_detached() -> None:
+    """End what left the run's group, and then what that had started: as each ends, its own come to this process."""
+    while True:
+        for child in _children():
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(child, signal.SIGKILL)
+        try:
+            # New ones can come between the look and this, so that it is not waited for any of them for long.
+            if os.waitpid(-1, os.WNOHANG)[0] == 0:
+                time.sleep(POLL_SECONDS)
+        except ChildProcessError:
+            return
+
+
+def _children() -> Iterator[int]:
+    """The processes whose parent is this one."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            # After the name in brackets, which can hold anything: state, parent.
+            if int((folder / "stat").read_text(errors="replace").rpartition(")")[2].split()[1]) == os.getpid():
+                yield int(folder.name)
 
 
 def _report(tree: Path, tests: Sequence[Path], results: Path) -> NoReturn:
